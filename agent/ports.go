@@ -14,6 +14,8 @@ import (
 type ThreadStore interface {
 	CreateThread(ctx context.Context, t Thread) error
 	Thread(ctx context.Context, id ID) (Thread, error)
+	// Summary returns a thread as the list shows it.
+	Summary(ctx context.Context, id ID) (ThreadSummary, error)
 	// PatchThread changes the named fields and Updated, and returns the result.
 	PatchThread(ctx context.Context, id ID, p ThreadPatch) (Thread, error)
 	// MoveHead makes the newest leaf below (or at) message the head and cancels waiting and proposed calls off
@@ -57,9 +59,9 @@ type TurnStore interface {
 	Begin(ctx context.Context, thread, message ID) (Turn, error)
 	// Edit stores m as a sibling of the user message old, makes it the head and begins a turn. CodeConflict while a turn runs.
 	Edit(ctx context.Context, old ID, m NewMessage) (Posted, error)
-	// EndTurn moves a turn from running or waiting to state, and joins queued messages to the tree
+	// EndTurn moves an active turn to state, and joins queued messages to the tree
 	// (each below the one before, the first below the head); when it joined any, it begins the next turn and returns it with them.
-	// state TurnWaiting joins nothing. CodeConflict when the turn had already ended.
+	// The states TurnWaiting and TurnStopping join nothing and begin nothing: the turn is still active. CodeConflict when the turn had already ended.
 	EndTurn(ctx context.Context, turn Turn, state TurnState) (EndedTurn, error)
 }
 
@@ -230,8 +232,12 @@ type Ledger interface {
 
 // Feed is how subscribers read events.
 type Feed interface {
+	// Last returns the id of the newest event. A page takes it before it reads the
+	// store, and subscribes from there: what happens in between is then told twice rather than missed.
+	Last() EventID
 	// Subscribe follows one thread ("" for none) and the events of the whole house from
-	// after since. When the feed no longer has what was missed, the first batch says Resync.
+	// after since. When the feed no longer has what was missed, the first batch says Resync. A reply that is open is always told from
+	// its opening on, so that a reader can rebuild it. The sequence ends with ctx or the feed.
 	Subscribe(ctx context.Context, thread ID, since EventID) iter.Seq[Batch]
 }
 

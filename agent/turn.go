@@ -9,6 +9,7 @@ type TurnState string
 const (
 	TurnRunning     TurnState = "running"
 	TurnWaiting     TurnState = "waiting"     // rests until the person decides
+	TurnStopping    TurnState = "stopping"    // Stop was pressed: nothing new starts; the open reply is being closed
 	TurnDone        TurnState = "done"        // the reply is finished
 	TurnStopped     TurnState = "stopped"     // the person pressed Stop
 	TurnFailed      TurnState = "failed"      // an error ended it; the head message says which
@@ -29,7 +30,9 @@ type Turn struct {
 }
 
 // Active reports whether the turn may still change by itself or by a decision.
-func (t Turn) Active() bool { return t.State == TurnRunning || t.State == TurnWaiting }
+func (t Turn) Active() bool {
+	return t.State == TurnRunning || t.State == TurnWaiting || t.State == TurnStopping
+}
 
 // Bounds limit one turn (threats.md 14). Zero means no bound of that kind.
 type Bounds struct {

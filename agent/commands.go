@@ -1,0 +1,250 @@
+package agent
+
+import (
+	"context"
+	"strings"
+)
+
+// The commands a person gives a conversation. They run on its owner's goroutine.
+
+// tail reads the conversation's end and first mends what an earlier failure of
+// the store (a full disk) kept this process from ending: only the owner advances
+// a turn, so one that is stored as running while the owner rests is not.
+func (c *conversation) tail(ctx context.Context) (Tail, error) {
+	tail, err := c.engine.Store.Tail(ctx, c.thread)
+	if err != nil || c.running() || (tail.Turn.State != TurnRunning && tail.Turn.State != TurnStopping) {
+		return tail, err
+	}
+	if tail.Head.State == MessageOpen {
+		cut := tail.Head
+		cut.State, cut.Finished = MessageCut, c.engine.Now()
+		cut.Error = &Failure{CodeUnavailable, "This answer could not be stored to its end."}
+		if err := c.engine.Store.CloseReply(ctx, cut); err != nil {
+			return Tail{}, err
+		}
+	}
+	if _, err := c.engine.Store.EndTurn(ctx, tail.Turn, TurnInterrupted); err != nil {
+		return Tail{}, err
+	}
+	return c.engine.Store.Tail(ctx, c.thread)
+}
+
+func (c *conversation) post(ctx context.Context, m NewMessage) (Posted, error) {
+	tail, err := c.tail(ctx)
+	if err != nil {
+		return Posted{}, err
+	}
+	if q, ok := waitingQuestion(tail); ok && m.Form != "" {
+		return c.answer(ctx, q, m)
+	}
+	posted, err := c.engine.Store.Post(ctx, m)
+	if err != nil || posted.Again {
+		return posted, err
+	}
+	c.closed(posted.Superseded)
+	c.engine.publish(c.thread, posted.Message.Turn, UserEvent{Message: posted.Message})
+	if posted.Message.State != MessageQueued {
+		c.nameByWords(ctx, tail.Thread, posted.Message)
+		c.begin(ctx, posted.Turn)
+	}
+	return posted, nil
+}
+
+func waitingQuestion(t Tail) (ToolCall, bool) {
+	if t.Turn.State != TurnWaiting {
+		return ToolCall{}, false
+	}
+	for _, call := range t.Head.Calls {
+		if call.Question && call.State == CallWaiting {
+			return call, true
+		}
+	}
+	return ToolCall{}, false
+}
+
+// answer takes a message sent while a question waits as its answer.
+func (c *conversation) answer(ctx context.Context, q ToolCall, m NewMessage) (Posted, error) {
+	text := Message{Parts: m.Parts}.Text()
+	_, err := c.decide(ctx, q.ID, Decision{Approve: true, By: m.Author, At: c.engine.Now(), Answer: text, Binding: q.Binding})
+	return Posted{Turn: c.turn}, err
+}
+
+func (c *conversation) edit(ctx context.Context, old ID, m NewMessage) (Posted, error) {
+	posted, err := c.engine.Store.Edit(ctx, old, m)
+	if err != nil || posted.Again {
+		return posted, err
+	}
+	c.closed(posted.Superseded)
+	c.moved(ctx)
+	c.begin(ctx, posted.Turn)
+	return posted, nil
+}
+
+func (c *conversation) regenerate(ctx context.Context, message ID) (Turn, error) {
+	path, err := c.engine.Store.Path(ctx, message, 1)
+	if err != nil {
+		return Turn{}, err
+	}
+	m := path[len(path)-1]
+	if m.Thread != c.thread || m.Role != RoleAssistant || m.Parent == "" {
+		return Turn{}, Errorf(CodeInvalid, "Only an answer can be written anew.")
+	}
+	turn, err := c.engine.Store.Begin(ctx, c.thread, m.Parent)
+	if err != nil {
+		return Turn{}, err
+	}
+	c.moved(ctx)
+	c.begin(ctx, turn)
+	return turn, nil
+}
+
+// goOn continues below the head, or answers anew where the head holds nothing to continue.
+func (c *conversation) goOn(ctx context.Context) (Turn, error) {
+	if c.running() {
+		return Turn{}, Errorf(CodeConflict, "An answer is being written already.")
+	}
+	tail, err := c.tail(ctx)
+	if err != nil {
+		return Turn{}, err
+	}
+	from := tail.Head
+	if from.ID == "" {
+		return Turn{}, Errorf(CodeInvalid, "There is nothing to continue yet.")
+	}
+	below := from.ID
+	if from.Role == RoleAssistant && from.State != MessageComplete && strings.TrimSpace(from.Text()) == "" {
+		below = from.Parent
+	}
+	turn, err := c.engine.Store.Begin(ctx, c.thread, below)
+	if err != nil {
+		return Turn{}, err
+	}
+	if below != from.ID {
+		c.moved(ctx)
+	}
+	c.begin(ctx, turn)
+	return turn, nil
+}
+
+func (c *conversation) stop(ctx context.Context, halt bool) error {
+	if c.running() {
+		c.halted = c.halted || halt
+		ended, err := c.engine.Store.EndTurn(ctx, c.turn, TurnStopping)
+		if err != nil {
+			return err
+		}
+		c.engine.publish(c.thread, c.turn.ID, TurnEvent{Turn: ended.Turn})
+		c.cancel(errStopped)
+		return nil
+	}
+	tail, err := c.engine.Store.Tail(ctx, c.thread)
+	if err != nil || !tail.Turn.Active() {
+		return err
+	}
+	if err := c.cancelCalls(ctx, tail.Head.Calls, CallStopped); err != nil {
+		return err
+	}
+	c.turn, c.halted = tail.Turn, halt
+	_, c.cancel = context.WithCancelCause(c.engine.ctx)
+	c.settle(TurnStopped)
+	return nil
+}
+
+// cancelCalls ends calls that have not started.
+func (c *conversation) cancelCalls(ctx context.Context, calls []ToolCall, to CallState) error {
+	for _, call := range calls {
+		if call.State.Ended() || call.State == CallStarted {
+			continue
+		}
+		call.State, call.Finished = to, c.engine.Now()
+		ended, err := c.engine.Store.MoveCall(ctx, call, CallProposed, CallWaiting, CallApproved)
+		if CodeOf(err) == CodeConflict {
+			continue // decided or ended in the same instant
+		}
+		if err != nil {
+			return err
+		}
+		c.closed([]ToolCall{ended})
+	}
+	return nil
+}
+
+func (c *conversation) branch(ctx context.Context, message ID) (Thread, error) {
+	if c.running() {
+		return Thread{}, Errorf(CodeConflict, "An answer is being written. Stop it first, or wait for its end.")
+	}
+	t, cancelled, err := c.engine.Store.MoveHead(ctx, c.thread, message)
+	if err != nil {
+		return Thread{}, err
+	}
+	c.closed(cancelled)
+	c.engine.Publisher.Publish(Envelope{Thread: c.thread, Path: "ash", Event: ThreadEvent{Thread: t, Moved: true}})
+	return t, nil
+}
+
+func (c *conversation) decide(ctx context.Context, id ID, d Decision) (ToolCall, error) {
+	call, err := c.engine.Store.Call(ctx, id)
+	if err != nil {
+		return ToolCall{}, err
+	}
+	if call.State != CallWaiting {
+		return ToolCall{}, Errorf(CodeConflict, "This was already decided or withdrawn.")
+	}
+	if d.Binding != call.Binding {
+		return ToolCall{}, Errorf(CodeConflict, "What would run has changed since you were asked. Look at it again.")
+	}
+	d.At = c.engine.Now()
+	call.Decision = &d
+	switch {
+	case !d.Approve:
+		call.State, call.Finished = CallDenied, d.At
+	case call.Question:
+		call.State, call.Finished = CallFinished, d.At
+		call.Result = []Part{Text{Text: d.Answer}}
+	default:
+		call.State = CallApproved
+	}
+	call, err = c.engine.Store.MoveCall(ctx, call, CallWaiting)
+	if err != nil {
+		return ToolCall{}, err
+	}
+	c.engine.publishCall(call, ConfirmResponse{Call: call})
+	if call.State.Ended() {
+		c.engine.publishCall(call, ToolResultEvent{Call: call})
+	}
+	if !c.running() {
+		tail, err := c.engine.Store.Tail(ctx, c.thread)
+		if err != nil {
+			return call, err
+		}
+		if tail.Turn.State == TurnWaiting && nextStep(tail) != stepWait {
+			c.resume(ctx, tail.Turn)
+		}
+	}
+	return call, nil
+}
+
+// closed tells that calls ended without running.
+func (c *conversation) closed(calls []ToolCall) {
+	for _, call := range calls {
+		c.engine.publishCall(call, ToolResultEvent{Call: call})
+	}
+}
+
+// moved tells that the head went elsewhere: the conversation must be shown anew.
+func (c *conversation) moved(ctx context.Context) {
+	t, err := c.engine.Store.Thread(ctx, c.thread)
+	if err != nil {
+		c.engine.Logger.Error("thread could not be read", "thread", c.thread, "error", err)
+		return
+	}
+	c.engine.Publisher.Publish(Envelope{Thread: c.thread, Path: "ash", Event: ThreadEvent{Thread: t, Moved: true}})
+}
+
+// publishCall publishes an event of a call, correlated by the call's id, in the tool's lane.
+func (e *Engine) publishCall(call ToolCall, ev Event) {
+	e.Publisher.Publish(Envelope{
+		Thread: call.Thread, Turn: call.Turn, Correlation: call.ID,
+		Path: "ash › tools › " + call.Name, Event: ev,
+	})
+}

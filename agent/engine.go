@@ -1,0 +1,211 @@
+package agent
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"sync"
+	"time"
+)
+
+// Store is everything the engine keeps its conversations in.
+type Store interface {
+	ThreadStore
+	TurnStore
+	ReplyStore
+	CallStore
+	HistoryStore
+}
+
+// Settings are the engine's own settings, read anew for every turn.
+type Settings struct {
+	Bounds      Bounds
+	MaxMessages int      // of history looked at for one prompt
+	MaxTokens   int      // of one reply; 0 leaves it to the model
+	Temperature *float64 // nil leaves it to the provider
+	ModelTitles bool     // let the model name a conversation after its first exchange
+}
+
+// Options wires an Engine. All fields but Tools, Logger and Now are required.
+type Options struct {
+	Store     Store
+	Prompter  Prompter
+	Models    Models
+	Publisher Publisher
+	Tools     Tools // nil: no tools
+	Settings  func() Settings
+	Logger    *slog.Logger
+	Now       func() time.Time
+}
+
+// Engine advances conversations. Each one that has work is owned by one
+// goroutine, which ends when the conversation rests; commands of the person
+// reach it as messages, so nothing about a turn needs a lock.
+type Engine struct {
+	Options
+	saver *saver
+
+	ctx    context.Context
+	cancel context.CancelCauseFunc
+	owners sync.WaitGroup
+
+	mu            sync.Mutex // guards the two below
+	conversations map[ID]*conversation
+	closed        bool
+}
+
+var (
+	errStopped = errors.New("stopped by the person")
+	errClosing = errors.New("ash is shutting down")
+)
+
+// NewEngine returns an engine at rest. Close it to store what is being said.
+func NewEngine(o Options) *Engine {
+	if o.Logger == nil {
+		o.Logger = slog.New(slog.DiscardHandler)
+	}
+	if o.Now == nil {
+		o.Now = func() time.Time { return time.Now().UTC() }
+	}
+	ctx, cancel := context.WithCancelCause(context.Background())
+	return &Engine{
+		Options:       o,
+		saver:         newSaver(o.Store, o.Logger),
+		ctx:           ctx,
+		cancel:        cancel,
+		conversations: map[ID]*conversation{},
+	}
+}
+
+// Close ends every turn: open replies are stored as far as they came and marked as cut,
+// their turns as interrupted. It waits until that is done or ctx ends.
+func (e *Engine) Close(ctx context.Context) error {
+	e.mu.Lock()
+	e.closed = true
+	e.mu.Unlock()
+	e.cancel(errClosing)
+	done := make(chan struct{})
+	go func() {
+		e.owners.Wait()
+		e.saver.close()
+		close(done)
+	}()
+	select {
+	case <-done:
+		return nil
+	case <-ctx.Done():
+		return Wrap(CodeUnavailable, ctx.Err(), "Some conversations did not end in time.")
+	}
+}
+
+// CreateThread stores an empty thread.
+func (e *Engine) CreateThread(ctx context.Context, o Origin) (Thread, error) {
+	now := e.Now()
+	t := Thread{ID: NewID(), Origin: o, Created: now, Updated: now}
+	if err := e.Store.CreateThread(ctx, t); err != nil {
+		return Thread{}, err
+	}
+	e.publishThread(t, false)
+	return t, nil
+}
+
+// PatchThread changes a thread and tells everybody who shows it.
+func (e *Engine) PatchThread(ctx context.Context, id ID, p ThreadPatch) (Thread, error) {
+	t, err := e.Store.PatchThread(ctx, id, p)
+	if err != nil {
+		return Thread{}, err
+	}
+	e.publishThread(t, false)
+	return t, nil
+}
+
+// Post stores a message of the person and wakes the conversation. The message
+// is durable when Post returns. The same Form twice is one message. Empty parts are CodeInvalid.
+func (e *Engine) Post(ctx context.Context, m NewMessage) (Posted, error) {
+	if err := checkParts(m.Parts); err != nil {
+		return Posted{}, err
+	}
+	return command(ctx, e, m.Thread, func(c *conversation) (Posted, error) { return c.post(ctx, m) })
+}
+
+// Edit stores a variant of the user message old and answers it.
+func (e *Engine) Edit(ctx context.Context, old ID, m NewMessage) (Posted, error) {
+	if err := checkParts(m.Parts); err != nil {
+		return Posted{}, err
+	}
+	return command(ctx, e, m.Thread, func(c *conversation) (Posted, error) { return c.edit(ctx, old, m) })
+}
+
+// Regenerate answers again where the reply message stands; the old reply becomes its sibling.
+func (e *Engine) Regenerate(ctx context.Context, thread, message ID) (Turn, error) {
+	return command(ctx, e, thread, func(c *conversation) (Turn, error) { return c.regenerate(ctx, message) })
+}
+
+// Continue goes on after a reply that was cut off, stopped or failed, or takes up an interrupted turn.
+func (e *Engine) Continue(ctx context.Context, thread ID) (Turn, error) {
+	return command(ctx, e, thread, func(c *conversation) (Turn, error) { return c.goOn(ctx) })
+}
+
+// Stop ends the running turn of a thread, or closes a waiting one. A thread at rest is left as it is.
+func (e *Engine) Stop(ctx context.Context, thread ID) error {
+	_, err := command(ctx, e, thread, func(c *conversation) (struct{}, error) { return struct{}{}, c.stop(ctx, false) })
+	return err
+}
+
+// StopAll ends every running turn, and what is queued behind it is stored but not answered.
+func (e *Engine) StopAll(ctx context.Context) error {
+	e.mu.Lock()
+	ids := make([]ID, 0, len(e.conversations))
+	for id := range e.conversations {
+		ids = append(ids, id)
+	}
+	e.mu.Unlock()
+	var errs []error
+	for _, id := range ids {
+		_, err := command(ctx, e, id, func(c *conversation) (struct{}, error) { return struct{}{}, c.stop(ctx, true) })
+		errs = append(errs, err)
+	}
+	return errors.Join(errs...)
+}
+
+// Branch moves the thread's head to the newest leaf below message.
+func (e *Engine) Branch(ctx context.Context, thread, message ID) (Thread, error) {
+	return command(ctx, e, thread, func(c *conversation) (Thread, error) { return c.branch(ctx, message) })
+}
+
+// Decide answers a waiting call. The second answer is CodeConflict, and so is one given for other arguments than
+// the stored ones (d.Binding).
+func (e *Engine) Decide(ctx context.Context, call ID, d Decision) (ToolCall, error) {
+	stored, err := e.Store.Call(ctx, call)
+	if err != nil {
+		return ToolCall{}, err
+	}
+	return command(ctx, e, stored.Thread, func(c *conversation) (ToolCall, error) { return c.decide(ctx, call, d) })
+}
+
+// Busy returns how many conversations are owned right now.
+func (e *Engine) Busy() int {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return len(e.conversations)
+}
+
+// checkParts refuses a message with nothing in it.
+func checkParts(parts []Part) error {
+	for _, p := range parts {
+		if t, ok := p.(Text); !ok || t.Text != "" {
+			return nil
+		}
+	}
+	return Errorf(CodeInvalid, "The message is empty. Write something, or attach a file.")
+}
+
+// publish puts an event of a turn on the feed.
+func (e *Engine) publish(thread, turn ID, ev Event) EventID {
+	return e.Publisher.Publish(Envelope{Thread: thread, Turn: turn, Path: "ash", Event: ev})
+}
+
+// publishThread tells the whole house that a thread changed: every list shows it.
+func (e *Engine) publishThread(t Thread, moved bool) {
+	e.Publisher.Publish(Envelope{Path: "ash", Event: ThreadEvent{Thread: t, Moved: moved}})
+}

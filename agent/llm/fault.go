@@ -1,0 +1,202 @@
+package llm
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"ash/agent"
+)
+
+// FaultKind says how a model call failed.
+type FaultKind string
+
+// The kinds of fault.
+const (
+	FaultContext     FaultKind = "context_length" // the conversation is longer than the model's window
+	FaultNoKey       FaultKind = "no_key"         // no key is set, or its file cannot be used
+	FaultAuth        FaultKind = "auth"           // the key is refused
+	FaultDenied      FaultKind = "denied"         // the key is good but may not do this
+	FaultQuota       FaultKind = "quota"          // credit or a spending limit is used up
+	FaultRateLimit   FaultKind = "rate_limit"     // too many requests or tokens a minute
+	FaultOverload    FaultKind = "overload"       // the provider has no room right now
+	FaultServer      FaultKind = "server"         // the provider broke (5xx)
+	FaultModel       FaultKind = "model"          // no such model
+	FaultAddress     FaultKind = "address"        // no such path: the base URL is probably wrong
+	FaultRequest     FaultKind = "request"        // the provider refuses what was sent
+	FaultFilter      FaultKind = "filter"         // a content filter refuses the prompt
+	FaultTimeout     FaultKind = "timeout"        // no first token in time
+	FaultStall       FaultKind = "stall"          // the stream stood still too long
+	FaultUnreachable FaultKind = "unreachable"    // no connection: refused, no such host, no route, TLS
+	FaultNotAPI      FaultKind = "not_api"        // a web page where the API should be
+	FaultMalformed   FaultKind = "malformed"      // an answer that cannot be understood, or a giant one
+	FaultCut         FaultKind = "cut"            // the connection ended in the middle
+	FaultCancelled   FaultKind = "cancelled"      // the caller gave up
+)
+
+// Fault is a failed model call. Neither its text nor its fields bear a key-shaped string.
+type Fault struct {
+	Kind       FaultKind
+	Model      agent.ModelRef // filled in by the chain
+	Status     int            // HTTP status, 0 when there was none
+	RetryAfter time.Duration  // what the server asked for, 0 when it did not
+	Detail     string         // the server's own words: one line, at most 300 bytes, redacted
+	Err        error          // the cause, for logs
+}
+
+// NewFault makes a fault; detail is bounded and redacted here.
+func NewFault(kind FaultKind, detail string, err error) *Fault {
+	return &Fault{Kind: kind, Detail: excerpt(detail), Err: err}
+}
+
+// FaultOf returns the first Fault in err's chain, nil when there is none.
+func FaultOf(err error) *Fault {
+	var f *Fault
+	if errors.As(err, &f) {
+		return f
+	}
+	return nil
+}
+
+// Error implements error with the text meant for logs.
+func (f *Fault) Error() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "model call: %s", f.Kind)
+	if f.Status != 0 {
+		fmt.Fprintf(&b, " (HTTP %d)", f.Status)
+	}
+	if f.Detail != "" {
+		fmt.Fprintf(&b, ": %s", f.Detail)
+	} else if f.Err != nil {
+		fmt.Fprintf(&b, ": %s", excerpt(f.Err.Error()))
+	}
+	return b.String()
+}
+
+// Unwrap returns the cause.
+func (f *Fault) Unwrap() error { return f.Err }
+
+// Retryable reports whether the same request may succeed at the same model a little later.
+func (f *Fault) Retryable() bool {
+	switch f.Kind {
+	case FaultRateLimit, FaultOverload, FaultServer, FaultTimeout, FaultStall, FaultUnreachable, FaultMalformed, FaultCut:
+		return true
+	}
+	return false
+}
+
+// Code returns the agent's code for the kind.
+func (f *Fault) Code() agent.Code {
+	switch f.Kind {
+	case FaultContext, FaultQuota:
+		return agent.CodeExhausted
+	case FaultNoKey, FaultAuth, FaultDenied:
+		return agent.CodeDenied
+	case FaultModel, FaultAddress:
+		return agent.CodeNotFound
+	case FaultRequest, FaultFilter:
+		return agent.CodeInvalid
+	}
+	return agent.CodeUnavailable
+}
+
+// Public returns what the person reads: what happened and what to do next.
+func (f *Fault) Public() string {
+	text := f.sentence(f.who())
+	if f.Detail == "" {
+		return text
+	}
+	switch f.Kind {
+	case FaultCancelled, FaultNoKey, FaultTimeout, FaultStall, FaultCut, FaultNotAPI:
+		return text
+	}
+	return text + " It said: “" + f.Detail + "”"
+}
+
+func (f *Fault) who() string {
+	if f.Model.Provider == "" {
+		return "the provider"
+	}
+	return f.Model.Provider
+}
+
+func (f *Fault) sentence(who string) string {
+	model := f.Model.Name
+	if model == "" {
+		model = "this model"
+	}
+	Who := strings.ToUpper(who[:1]) + who[1:]
+	switch f.Kind {
+	case FaultContext:
+		return fmt.Sprintf("The conversation is too long for %s. Start a new chat, shorten what you sent, or choose a model with a larger window.", model)
+	case FaultNoKey:
+		return fmt.Sprintf("There is no usable key for %s. Paste one in Settings → Models or set it in the environment.", who) + detailAfter(f.Detail)
+	case FaultAuth:
+		return fmt.Sprintf("%s does not accept the key. Check it in Settings → Models.", Who)
+	case FaultDenied:
+		return fmt.Sprintf("%s does not let this key use %s. Check the account's permissions or choose another model.", Who, model)
+	case FaultQuota:
+		return fmt.Sprintf("The account at %s has no credit left, or its spending limit is reached. Check billing there, or choose another model.", who)
+	case FaultRateLimit:
+		return fmt.Sprintf("%s is getting too many requests from this account%s.", Who, again(f.RetryAfter))
+	case FaultOverload:
+		return fmt.Sprintf("%s is overloaded right now%s, or choose another model.", Who, again(f.RetryAfter))
+	case FaultServer:
+		return fmt.Sprintf("%s had an internal error. Try again in a moment, or choose another model.", Who)
+	case FaultModel:
+		return fmt.Sprintf("%s has no model named %s. Choose another one in Settings → Models.", Who, model)
+	case FaultAddress:
+		return fmt.Sprintf("The address set for %s does not answer as a model server. Check the base URL in Settings → Models.", who)
+	case FaultRequest:
+		return fmt.Sprintf("%s refused the request. Another model may take it.", Who)
+	case FaultFilter:
+		return fmt.Sprintf("A content filter at %s refused this. Say it differently, or choose another model.", who)
+	}
+	return f.connectionSentence(who, Who)
+}
+
+func (f *Fault) connectionSentence(who, Who string) string {
+	switch f.Kind {
+	case FaultTimeout:
+		return fmt.Sprintf("%s did not begin to answer in time. Try again, or choose another model.", Who)
+	case FaultStall:
+		return fmt.Sprintf("%s stopped in the middle of its answer and sent nothing more. Continue to go on from here.", Who)
+	case FaultUnreachable:
+		return fmt.Sprintf("%s cannot be reached. Check that it is running, its address in Settings → Models, and the network.", Who)
+	case FaultNotAPI:
+		return fmt.Sprintf("A web page came back from %s instead of an answer. Check the base URL in Settings → Models; a sign-in page of the network may also be in the way.", who)
+	case FaultMalformed:
+		return fmt.Sprintf("%s sent an answer Ash cannot read. Try again, or choose another model.", Who)
+	case FaultCut:
+		return fmt.Sprintf("The connection to %s broke off. Try again, or Continue to go on from here.", who)
+	case FaultCancelled:
+		return "Stopped."
+	}
+	return fmt.Sprintf("%s failed. Try again, or choose another model.", Who)
+}
+
+func detailAfter(detail string) string {
+	if detail == "" {
+		return ""
+	}
+	return " (" + detail + ")"
+}
+
+func again(after time.Duration) string {
+	if after <= 0 {
+		return ". Try again in a moment"
+	}
+	return fmt.Sprintf(". Try again in %s", after.Round(time.Second))
+}
+
+// asAgent wraps err as the one error type that leaves the package, around a Fault of model ref.
+func asAgent(err error, ref agent.ModelRef) *agent.Error {
+	f := FaultOf(err)
+	if f == nil {
+		f = TransportFault(err)
+	}
+	own := *f
+	own.Model = ref
+	return &agent.Error{Code: own.Code(), Public: own.Public(), Err: &own}
+}

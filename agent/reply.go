@@ -1,0 +1,274 @@
+package agent
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+)
+
+// MaxReply bounds one reply, in bytes of text, thinking and arguments together.
+const MaxReply = 4 << 20
+
+// reply asks the model for one message, streams it, and stores it. It returns
+// the state the turn rests in when the reply ended early, "" to go on.
+func (e *Engine) reply(ctx context.Context, tail Tail, s Settings, goOn bool) (TurnState, error) {
+	model, info, err := e.Models.Pick(ctx, tail.Thread.Model)
+	if err != nil {
+		e.refuse(ctx, tail, &Failure{CodeOf(err), PublicOf(err)})
+		return TurnFailed, nil
+	}
+	prompt, err := e.prompt(ctx, tail, s, model, info, goOn)
+	if err != nil {
+		if ctx.Err() != nil {
+			return "", err
+		}
+		e.refuse(ctx, tail, &Failure{CodeOf(err), PublicOf(err)})
+		return TurnFailed, nil
+	}
+	w := &replyWriter{engine: e, message: e.newReply(tail)}
+	w.message.Model = info.Ref
+	if err := e.Store.OpenReply(ctx, w.message); err != nil {
+		return "", err
+	}
+	w.covered = e.publish(w.message.Thread, w.message.Turn, AssistantEvent{Message: w.message})
+
+	began := e.Now()
+	var failure error
+	for d, err := range model.Stream(ctx, prompt) {
+		if err == nil {
+			err = w.take(d)
+		}
+		if err != nil {
+			failure = err
+			break
+		}
+	}
+	if w.message.Usage.Duration == 0 {
+		w.message.Usage.Duration = e.Now().Sub(began)
+	}
+	if failure == nil {
+		failure = ctx.Err()
+	}
+	return w.close(ctx, failure)
+}
+
+// replyWriter turns deltas into a stored, published message.
+type replyWriter struct {
+	engine  *Engine
+	message Message
+	covered EventID
+	text    strings.Builder
+	thought strings.Builder
+	calls   []*pendingCall
+	size    int
+}
+
+// pendingCall is a tool call whose pieces are still arriving.
+type pendingCall struct {
+	piece     CallPiece
+	arguments strings.Builder
+}
+
+// take adds one delta.
+func (w *replyWriter) take(d Delta) error {
+	switch d.Kind {
+	case DeltaText:
+		w.flushThought(nil)
+		w.text.WriteString(d.Text)
+		w.emit(d.Text, false)
+	case DeltaThinking:
+		w.flushText()
+		w.thought.WriteString(d.Text)
+		w.emit(d.Text, true)
+	case DeltaThought:
+		w.flushText()
+		w.flushThought(d.Thinking)
+	case DeltaCall:
+		w.piece(d.Call)
+	case DeltaUsage:
+		w.message.Usage = *d.Usage
+	case DeltaStop:
+		w.message.Stop = d.Stop
+	case DeltaAttempt:
+		w.engine.publish(w.message.Thread, w.message.Turn, ProgressEvent{Message: w.message.ID, Attempt: d.Attempt})
+	case DeltaSource:
+		w.message.Model = d.Model.Ref
+	}
+	if w.size > MaxReply {
+		return Errorf(CodeExhausted, "The model wrote more than %d MB without an end; Ash cut it off.", MaxReply>>20)
+	}
+	return nil
+}
+
+// emit publishes new text and has it saved.
+func (w *replyWriter) emit(text string, thinking bool) {
+	if text == "" {
+		return
+	}
+	w.size += len(text)
+	w.covered = w.engine.publish(w.message.Thread, w.message.Turn,
+		AssistantDelta{Message: w.message.ID, Text: text, Thinking: thinking})
+	w.engine.saver.add(w.message.ID, text, thinking, w.covered)
+}
+
+// piece adds a part of a tool call.
+func (w *replyWriter) piece(p *CallPiece) {
+	for _, c := range w.calls {
+		if c.piece.Index == p.Index {
+			c.piece.ProviderID += p.ProviderID
+			c.piece.Name += p.Name
+			if p.Extra != nil {
+				c.piece.Extra = p.Extra
+			}
+			c.arguments.WriteString(p.Arguments)
+			w.size += len(p.Arguments)
+			return
+		}
+	}
+	c := &pendingCall{piece: *p}
+	c.arguments.WriteString(p.Arguments)
+	w.size += len(p.Arguments)
+	w.calls = append(w.calls, c)
+}
+
+func (w *replyWriter) flushText() {
+	if w.text.Len() > 0 {
+		w.message.Parts = append(w.message.Parts, Text{Text: w.text.String()})
+		w.text.Reset()
+	}
+}
+
+// flushThought ends the open thinking block; end bears its signature, or replaces it.
+func (w *replyWriter) flushThought(end *Thinking) {
+	text := w.thought.String()
+	w.thought.Reset()
+	if end == nil {
+		if text != "" {
+			w.message.Parts = append(w.message.Parts, Thinking{Text: text, Model: w.message.Model})
+		}
+		return
+	}
+	block := *end
+	block.Model = w.message.Model
+	if block.Text == "" {
+		block.Text = text
+	}
+	w.message.Parts = append(w.message.Parts, block)
+}
+
+// close stores the reply as it ended and says what that means for the turn.
+func (w *replyWriter) close(ctx context.Context, failure error) (TurnState, error) {
+	e, m := w.engine, &w.message
+	w.flushThought(nil)
+	w.flushText()
+	rest := w.conclude(ctx, failure)
+	m.Finished, m.Covered = e.Now(), w.covered
+	for i, p := range w.calls {
+		call := p.call(*m, i)
+		if m.State != MessageComplete {
+			call.State, call.Finished = CallCancelled, m.Finished
+		}
+		m.Calls = append(m.Calls, call)
+		m.Parts = append(m.Parts, ToolUse{Call: call.ID})
+	}
+	e.saver.forget(m.ID)
+	storing, done := context.WithTimeout(context.WithoutCancel(ctx), 10*time.Second)
+	defer done()
+	if err := e.Store.CloseReply(storing, *m); err != nil {
+		m.State, m.Error = MessageCut, &Failure{CodeOf(err), PublicOf(err)}
+		e.publish(m.Thread, m.Turn, AssistantEvent{Message: *m})
+		return "", fmt.Errorf("close reply: %w", err)
+	}
+	e.publish(m.Thread, m.Turn, AssistantEvent{Message: *m})
+	for _, call := range m.Calls {
+		e.publishCall(call, ToolCallEvent{Call: call})
+	}
+	return rest, nil
+}
+
+// conclude sets the message's final state from how the stream ended.
+func (w *replyWriter) conclude(ctx context.Context, failure error) TurnState {
+	m := &w.message
+	empty := len(m.Parts) == 0 && len(w.calls) == 0
+	cause := context.Cause(ctx)
+	switch {
+	case failure == nil && !empty:
+		m.State = MessageComplete
+		return ""
+	case failure == nil:
+		m.State = MessageFailed
+		m.Error = &Failure{CodeUnavailable, "The model answered with nothing. Try again, or choose another model."}
+		return TurnFailed
+	case errors.Is(cause, errStopped):
+		m.State = MessageStopped
+		return TurnStopped
+	case errors.Is(cause, errClosing):
+		m.State = MessageCut
+		m.Error = &Failure{CodeUnavailable, "Ash was stopped while this was being written."}
+		return TurnInterrupted
+	case errors.Is(cause, errWallTime):
+		failure = Errorf(CodeExhausted, "This turn's time is used up. Continue gives it as much again; the limit is in Settings.")
+	}
+	m.State = MessageCut
+	if empty {
+		m.State = MessageFailed
+	}
+	m.Error = &Failure{CodeOf(failure), PublicOf(failure)}
+	w.engine.Logger.Warn("reply ended early", "thread", m.Thread, "turn", m.Turn, "model", m.Model.String(), "error", failure)
+	return TurnFailed
+}
+
+// call makes the stored call of the pieces. Arguments that are not JSON are kept as a JSON string, which
+// no tool accepts: the model is told.
+func (p *pendingCall) call(m Message, index int) ToolCall {
+	arguments := json.RawMessage(p.arguments.String())
+	if len(arguments) == 0 {
+		arguments = json.RawMessage("{}")
+	}
+	if !json.Valid(arguments) {
+		quoted, err := json.Marshal(string(arguments))
+		if err != nil {
+			quoted = []byte(`""`)
+		}
+		arguments = quoted
+	}
+	return ToolCall{
+		ID: NewID(), Thread: m.Thread, Turn: m.Turn, Message: m.ID, Index: index,
+		ProviderID: p.piece.ProviderID, Name: p.piece.Name, Arguments: arguments, Extra: p.piece.Extra,
+		State: CallProposed, Created: m.Finished,
+	}
+}
+
+// prompt builds what is sent, summarising what does not fit.
+func (e *Engine) prompt(ctx context.Context, tail Tail, s Settings, model Model, info ModelInfo, goOn bool) (Prompt, error) {
+	path, err := e.Store.Path(ctx, tail.Head.ID, s.MaxMessages)
+	if err != nil {
+		return Prompt{}, err
+	}
+	summaries, err := e.Store.Summaries(ctx, tail.Thread.ID)
+	if err != nil {
+		return Prompt{}, err
+	}
+	r := PromptRequest{Thread: tail.Thread, Path: path, Summaries: summaries, Model: info, Continue: goOn, Now: e.Now()}
+	if e.Tools != nil && info.Tools {
+		r.Tools = e.Tools.Specs(ctx, tail.Thread)
+	}
+	built, err := e.Prompter.Build(ctx, r)
+	if err != nil {
+		return Prompt{}, err
+	}
+	if len(built.Overflow) > 0 {
+		built, err = e.summarise(ctx, tail, model, r, built)
+		if err != nil {
+			return Prompt{}, err
+		}
+	}
+	built.Prompt.Temperature = s.Temperature
+	if s.MaxTokens > 0 {
+		built.Prompt.MaxTokens = s.MaxTokens
+	}
+	return built.Prompt, nil
+}

@@ -1,0 +1,130 @@
+package agent
+
+import (
+	"context"
+	"strings"
+	"time"
+	"unicode"
+	"unicode/utf8"
+)
+
+const (
+	maxTitle     = 60 // characters of a title Ash makes itself
+	titleTimeout = 30 * time.Second
+)
+
+// nameByWords gives an unnamed thread the first words said in it, so that it
+// can be told apart at once.
+func (c *conversation) nameByWords(ctx context.Context, t Thread, m Message) {
+	if t.TitleSource != TitleNone {
+		return
+	}
+	title := FirstWords(m.Text(), maxTitle)
+	if title == "" {
+		title = "Attachment"
+	}
+	source := TitleWords
+	if _, err := c.engine.Store.PatchThread(ctx, c.thread, ThreadPatch{Title: &title, TitleSource: &source}); err != nil {
+		c.engine.Logger.Warn("thread could not be named", "thread", c.thread, "error", err)
+	}
+}
+
+// nameThread asks the model for a better title after the first exchange. It
+// delays nothing: it runs beside the conversation and gives up silently.
+func (e *Engine) nameThread(thread ID) {
+	if !e.Settings().ModelTitles {
+		return
+	}
+	e.owners.Go(func() {
+		ctx, cancel := context.WithTimeout(e.ctx, titleTimeout)
+		defer cancel()
+		if err := e.titleByModel(ctx, thread); err != nil && ctx.Err() == nil {
+			e.Logger.Info("no title from the model", "thread", thread, "error", err)
+		}
+	})
+}
+
+func (e *Engine) titleByModel(ctx context.Context, thread ID) error {
+	t, err := e.Store.Thread(ctx, thread)
+	if err != nil || t.TitleSource != TitleWords {
+		return err
+	}
+	path, err := e.Store.Path(ctx, t.Head, 3)
+	if err != nil || len(path) != 2 { // only the first exchange
+		return err
+	}
+	model, info, err := e.Models.Pick(ctx, t.Model)
+	if err != nil || info.Ref.Provider == "offline" {
+		return err
+	}
+	var b strings.Builder
+	for d, err := range model.Stream(ctx, titlePrompt(path)) {
+		if err != nil {
+			return err
+		}
+		if d.Kind == DeltaText {
+			b.WriteString(d.Text)
+		}
+		if b.Len() > 4*maxTitle {
+			break
+		}
+	}
+	title := strings.Trim(FirstWords(b.String(), maxTitle), ` "'“”.*#`)
+	if title == "" {
+		return nil
+	}
+	// The person may have named it meanwhile: theirs stays.
+	if t, err = e.Store.Thread(ctx, thread); err != nil || t.TitleSource != TitleWords {
+		return err
+	}
+	source := TitleModel
+	_, err = e.PatchThread(ctx, thread, ThreadPatch{Title: &title, TitleSource: &source})
+	return err
+}
+
+func titlePrompt(path []Message) Prompt {
+	said := "Person: " + clip(path[0].Text(), 1500) + "\n\nAssistant: " + clip(path[1].Text(), 1500)
+	return Prompt{
+		System:    "You name conversations. Answer with a title of two to six words in the language of the conversation: no quotes, no full stop, nothing else.",
+		Messages:  []PromptMessage{{Role: RoleUser, Parts: []Part{Text{Text: "Name this conversation:\n\n" + said}}}},
+		MaxTokens: 64,
+	}
+}
+
+// FirstWords returns the beginning of text on one line, at most limit
+// characters, cut at a word where there is one.
+func FirstWords(text string, limit int) string {
+	text = strings.Join(strings.FieldsFunc(clip(text, 16*limit), func(r rune) bool {
+		return unicode.IsSpace(r) || unicode.IsControl(r)
+	}), " ")
+	if utf8.RuneCountInString(text) <= limit {
+		return text
+	}
+	runes := []rune(text)[:limit-1]
+	cut := string(runes)
+	if i := strings.LastIndexByte(cut, ' '); i > len(cut)/2 {
+		cut = cut[:i]
+	}
+	return strings.TrimRight(cut, " ,.;:–—-") + "…"
+}
+
+// clip returns at most n bytes of s, cut at a character.
+func clip(s string, n int) string {
+	if len(s) <= n {
+		return s
+	}
+	for n > 0 && !utf8.RuneStart(s[n]) {
+		n--
+	}
+	return s[:n]
+}
+
+// touched tells every list that a thread has something new.
+func (e *Engine) touched(ctx context.Context, thread ID) {
+	t, err := e.Store.Thread(ctx, thread)
+	if err != nil {
+		e.Logger.Warn("thread could not be read", "thread", thread, "error", err)
+		return
+	}
+	e.publishThread(t, false)
+}
