@@ -27,6 +27,7 @@ type Settings struct {
 	FirstToken time.Duration // from request to first delta; 0 is 2 min, 5 min for a server on this machine
 	Stall      time.Duration // between two deltas; 0 is 60 s
 	KeepAlive  time.Duration // how long a local server keeps the model loaded; 0 leaves it to the server
+	Thinking   string        // how hard models that can should think: "off", "low", "medium", "high"; "" is the vendor's default
 
 	Models []agent.ModelInfo // what the person says about models; wins over the catalog. Only Ref.Name of Ref counts
 }
