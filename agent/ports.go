@@ -44,6 +44,7 @@ type Posted struct {
 	Again      bool       // Form was known: this is the message stored then, nothing changed
 	Turn       Turn       // the turn it began, or the running one it waits for
 	Superseded []ToolCall // approvals it closed
+	Joined     []Message  // queued messages that joined the tree ahead of it, because no turn was left to wait for
 }
 
 // TurnStore keeps what Advance does: messages, turns and summaries.
@@ -67,9 +68,10 @@ type TurnStore interface {
 
 // EndedTurn is what EndTurn did.
 type EndedTurn struct {
-	Turn   Turn
-	Joined []Message
-	Next   *Turn
+	Turn       Turn
+	Joined     []Message
+	Superseded []ToolCall // calls of the old head that the joined messages left without an answer
+	Next       *Turn
 }
 
 // ReplyStore keeps a reply while it is written.
