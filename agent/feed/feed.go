@@ -1,0 +1,192 @@
+// Package feed fans the events of conversations out to subscribers: web pages,
+// the command line, the ledger, later chat channels and the Lens.
+//
+// Delivery guarantee: every event reaches every subscriber that keeps up, in
+// order, exactly once. Deltas of one reply are coalesced; once a reply has
+// ended its deltas are dropped, because the event that ends it carries the
+// whole. A subscriber that missed more than the feed keeps is told to
+// resynchronise from the store. Publishing never waits for a subscriber, and
+// what is kept is bounded whatever subscribers do.
+package feed
+
+import (
+	"context"
+	"crypto/rand"
+	"iter"
+	"sync"
+	"time"
+
+	"ash/agent"
+)
+
+// maxTopics is how many threads' events are kept; beyond it, those idle longest go first.
+const maxTopics = 64
+
+// Feed implements agent.Feed and agent.Publisher. Its methods may be called
+// from any goroutine.
+type Feed struct {
+	boot   string
+	pace   time.Duration
+	closed chan struct{}
+	end    sync.Once
+
+	mu      sync.Mutex // guards the rest; never held while waiting
+	seq     uint64
+	house   *topic // events of no thread
+	all     *topic // everything but deltas, kept only while somebody taps it
+	threads map[agent.ID]*topic
+	dropped uint64 // newest sequence number of any topic that was dropped
+}
+
+// New returns an empty feed with a fresh boot id. Deltas reach a subscriber at
+// most once per pace (0: at once); the first of a stretch and every other event are not delayed.
+func New(pace time.Duration) *Feed {
+	return &Feed{
+		boot:    rand.Text()[:10],
+		pace:    pace,
+		closed:  make(chan struct{}),
+		house:   &topic{},
+		all:     &topic{},
+		threads: map[agent.ID]*topic{},
+	}
+}
+
+// Close ends every subscription. Publishing afterwards is allowed and reaches nobody.
+func (f *Feed) Close() { f.end.Do(func() { close(f.closed) }) }
+
+// Last implements agent.Feed.
+func (f *Feed) Last() agent.EventID {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.id(f.seq)
+}
+
+// Subscribers returns how many subscriptions are open.
+func (f *Feed) Subscribers() int {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return len(f.house.readers) + len(f.all.readers)
+}
+
+func (f *Feed) id(seq uint64) agent.EventID { return agent.EventID{Boot: f.boot, Seq: seq} }
+
+// Publish implements agent.Publisher.
+func (f *Feed) Publish(e agent.Envelope) agent.EventID {
+	now := time.Now().UTC()
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.seq++
+	e.ID, e.Time = f.id(f.seq), now
+	t := f.house
+	if e.Thread != "" {
+		t = f.topic(e.Thread)
+	}
+	delta := t.append(e)
+	t.wake(delta)
+	if !delta && len(f.all.readers) > 0 {
+		f.all.append(e)
+		f.all.wake(false)
+	}
+	return e.ID
+}
+
+// topic returns the topic of a thread. A new one knows nothing of what its predecessor
+// was dropped with.
+func (f *Feed) topic(thread agent.ID) *topic {
+	if t := f.threads[thread]; t != nil {
+		return t
+	}
+	if len(f.threads) >= maxTopics {
+		f.dropIdle()
+	}
+	t := &topic{lost: f.dropped}
+	f.threads[thread] = t
+	return t
+}
+
+// dropIdle makes room: of the topics nobody reads and no reply is open in, the
+// one idle longest goes.
+func (f *Feed) dropIdle() {
+	var victim agent.ID
+	oldest := f.seq + 1
+	for id, t := range f.threads {
+		if len(t.readers) == 0 && t.openReply == "" && t.newest < oldest {
+			victim, oldest = id, t.newest
+		}
+	}
+	if victim != "" {
+		delete(f.threads, victim)
+		f.dropped = max(f.dropped, oldest)
+	}
+}
+
+// Subscribe implements agent.Feed.
+func (f *Feed) Subscribe(ctx context.Context, thread agent.ID, since agent.EventID) iter.Seq[agent.Batch] {
+	return func(yield func(agent.Batch) bool) {
+		topics := []*topic{f.house}
+		f.mu.Lock()
+		if thread != "" {
+			topics = append(topics, f.topic(thread))
+		}
+		r := f.join(topics, since)
+		f.mu.Unlock()
+		f.deliver(ctx, r, yield)
+	}
+}
+
+// Tap follows everything but deltas, of all threads, from now on. It is for the ledger.
+func (f *Feed) Tap(ctx context.Context) iter.Seq[agent.Batch] {
+	return func(yield func(agent.Batch) bool) {
+		f.mu.Lock()
+		r := f.join([]*topic{f.all}, f.id(f.seq))
+		f.mu.Unlock()
+		f.deliver(ctx, r, yield)
+	}
+}
+
+func (f *Feed) deliver(ctx context.Context, r *reader, yield func(agent.Batch) bool) {
+	defer f.leave(r)
+	for {
+		batch := f.collect(r)
+		if (len(batch.Events) > 0 || batch.Resync) && !yield(batch) {
+			return
+		}
+		if !f.wait(ctx, r) {
+			return
+		}
+	}
+}
+
+// wait blocks until there is something to deliver. After deltas were delivered,
+// further ones are held back until the pace allows them; nothing else is.
+func (f *Feed) wait(ctx context.Context, r *reader) bool {
+	select {
+	case <-r.urgent:
+		return true
+	case <-ctx.Done():
+		return false
+	case <-f.closed:
+		return false
+	case <-r.deltas:
+	}
+	left := f.pace - time.Since(r.paced)
+	if left <= 0 {
+		return true
+	}
+	timer := time.NewTimer(left)
+	defer timer.Stop()
+	select {
+	case <-r.urgent:
+	case <-timer.C:
+	case <-ctx.Done():
+		return false
+	case <-f.closed:
+		return false
+	}
+	return true
+}
+
+var (
+	_ agent.Feed      = (*Feed)(nil)
+	_ agent.Publisher = (*Feed)(nil)
+)
