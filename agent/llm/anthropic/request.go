@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"ash/agent"
+	"ash/agent/llm"
 )
 
 const (
@@ -46,12 +47,12 @@ type draft struct {
 	cache  []int // indexes of blocks after which a breakpoint is welcome
 }
 
-// build makes the request for p. Errors: CodeInvalid when nothing is left to send.
+// build makes the request for p. Errors: a *llm.Fault when nothing is left to send.
 func build(info agent.ModelInfo, p agent.Prompt, think level) (request, error) {
 	b := &builder{info: info, ids: map[agent.ID]string{}, taken: map[string]bool{}, round: roundStart(p.Messages)}
 	drafts := b.drafts(p.Messages)
 	if len(drafts) == 0 {
-		return request{}, agent.Errorf(agent.CodeInvalid, "There is nothing to send: the message is empty.")
+		return request{}, llm.NewFault(llm.FaultRequest, "there is nothing to send: the message is empty", nil)
 	}
 	drafts = pairResults(frame(drafts))
 	r := request{
@@ -173,8 +174,8 @@ func (b *builder) blocks(m agent.PromptMessage, current bool) []block {
 		case agent.File:
 			out = append(out, document(p))
 		case agent.ToolUse:
-			if c, ok := callOf(m, p.Call); ok {
-				out = append(out, b.use(c))
+			if c := llm.CallOf(m, p.Call); c != nil {
+				out = append(out, b.use(*c))
 			}
 		case agent.ToolResult:
 			out = append(out, b.result(p))
@@ -212,7 +213,7 @@ func image(p agent.Image) block {
 			return block{Type: "image", Source: &source{Type: "base64", MediaType: p.Attachment.Media, Data: p.Data}}
 		}
 	}
-	return block{Type: "text", Text: fmt.Sprintf("[Image %q (%s): not shown to you.]", p.Attachment.Name, p.Attachment.Media)}
+	return block{Type: "text", Text: fmt.Sprintf("[Image %q (%s) is not shown: this format cannot be sent.]", p.Attachment.Name, p.Attachment.Media)}
 }
 
 // document sends a PDF as it is when its bytes are there, any other file as its text.
@@ -220,23 +221,7 @@ func document(p agent.File) block {
 	if p.Attachment.Media == pdf && len(p.Data) > 0 {
 		return block{Type: "document", Source: &source{Type: "base64", MediaType: pdf, Data: p.Data}, Title: p.Attachment.Name}
 	}
-	text := fmt.Sprintf("[File %q (%s): no text could be read from it.]", p.Attachment.Name, p.Attachment.Media)
-	if strings.TrimSpace(p.Extract) != "" {
-		note := ""
-		if p.Truncated {
-			note = ", only the beginning"
-		}
-		text = fmt.Sprintf("[File %q (%s%s)]\n%s", p.Attachment.Name, p.Attachment.Media, note, p.Extract)
-	}
-	return block{Type: "text", Text: text}
-}
-
-func callOf(m agent.PromptMessage, id agent.ID) (agent.ToolCall, bool) {
-	i := slices.IndexFunc(m.Calls, func(c agent.ToolCall) bool { return c.ID == id })
-	if i < 0 {
-		return agent.ToolCall{}, false
-	}
-	return m.Calls[i], true
+	return block{Type: "text", Text: llm.FileText(p)}
 }
 
 func (b *builder) use(c agent.ToolCall) block {
@@ -246,7 +231,11 @@ func (b *builder) use(c agent.ToolCall) block {
 		input = json.RawMessage(`{}`)
 	case !isObject(input):
 		// The model once sent something else; the API takes nothing but an object.
-		wrapped, err := json.Marshal(map[string]string{"arguments": string(input)})
+		sent := string(input)
+		if json.Unmarshal(input, &sent) != nil {
+			sent = string(input)
+		}
+		wrapped, err := json.Marshal(map[string]string{"arguments": sent})
 		if err != nil {
 			wrapped = []byte(`{}`)
 		}

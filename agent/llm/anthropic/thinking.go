@@ -38,6 +38,9 @@ func (v version) atLeast(major, minor int) bool {
 }
 
 func versionOf(name string) version {
+	if strings.HasPrefix(name, "claude-mythos-preview") {
+		return version{4, 7} // named without a number, behaves like its generation
+	}
 	var v version
 	seen := 0
 	for part := range strings.SplitSeq(name, "-") {
