@@ -1,0 +1,76 @@
+package web
+
+import (
+	"crypto/rand"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"runtime/debug"
+	"time"
+
+	"github.com/labstack/echo/v4"
+
+	"ash/agent"
+	"ash/handlers"
+)
+
+// identify gives the request an id of our own making; one sent by the client
+// is not believed.
+func identify(next echo.HandlerFunc) echo.HandlerFunc {
+	return func(c echo.Context) error {
+		id := rand.Text()[:16]
+		handlers.SetRequestID(c, id)
+		c.Response().Header().Set(echo.HeaderXRequestID, id)
+		return next(c)
+	}
+}
+
+// access writes one line for each request: the route rather than the address,
+// and never a query, which may hold what the person searched for.
+func access(log *slog.Logger) echo.MiddlewareFunc {
+	return func(next echo.HandlerFunc) echo.HandlerFunc {
+		return func(c echo.Context) error {
+			start := time.Now()
+			if err := next(c); err != nil {
+				c.Error(err) // answered here, so that the line has the status
+			}
+			level := slog.LevelDebug
+			if c.Response().Status >= 500 {
+				level = slog.LevelWarn
+			}
+			r := c.Request()
+			log.LogAttrs(r.Context(), level, "request",
+				slog.String("request", handlers.RequestID(c)),
+				slog.String("method", r.Method),
+				slog.String("route", c.Path()),
+				slog.Int("status", c.Response().Status),
+				slog.Int64("bytes", c.Response().Size),
+				slog.Duration("took", time.Since(start)))
+			return nil
+		}
+	}
+}
+
+// recovering turns a panic into an error of the request, and logs where.
+func recovering(log *slog.Logger) echo.MiddlewareFunc {
+	return func(next echo.HandlerFunc) echo.HandlerFunc {
+		return func(c echo.Context) (err error) {
+			defer func() {
+				p := recover()
+				if p == nil {
+					return
+				}
+				if p == http.ErrAbortHandler { // the way to break a connection off on purpose
+					panic(p)
+				}
+				log.LogAttrs(c.Request().Context(), slog.LevelError, "panic",
+					slog.String("request", handlers.RequestID(c)),
+					slog.String("route", c.Path()),
+					slog.Any("panic", p),
+					slog.String("stack", string(debug.Stack())))
+				err = agent.Wrap(agent.CodeInternal, fmt.Errorf("panic: %v", p), "%s", agent.PublicOf(nil))
+			}()
+			return next(c)
+		}
+	}
+}
