@@ -126,8 +126,8 @@ func vendorAt(baseURL string) (Vendor, bool) {
 	return Vendor{}, false
 }
 
-// vendor returns who s speaks to: by address first, by kind otherwise. A foreign
-// address needs no key for all anyone knows, and must not be sent the vendor's.
+// vendor returns who s speaks to: by address first, by kind otherwise. A server at an address of its
+// own may well need no key.
 func (s Settings) vendor() Vendor {
 	v, known := VendorOf(s.Kind)
 	if s.BaseURL == "" || sameHost(s.BaseURL, v.BaseURL) {
