@@ -52,8 +52,11 @@ type Event interface {
 
 // The events of a turn.
 type (
-	// UserEvent: a message of the person was stored (or joined the tree, or left the queue).
-	UserEvent struct{ Message Message }
+	// UserEvent: a message of the person was stored. Joined: it had waited in the queue and joined the tree now.
+	UserEvent struct {
+		Message Message
+		Joined  bool
+	}
 	// AssistantEvent: a reply was opened or has ended; Message.State tells which.
 	AssistantEvent struct{ Message Message }
 	// AssistantDelta: more text of the open reply. Lossless to a reader that keeps up; coalesced otherwise.

@@ -243,7 +243,8 @@ type Feed interface {
 	Subscribe(ctx context.Context, thread ID, since EventID) iter.Seq[Batch]
 }
 
-// Batch is what a subscriber has not seen yet. Consecutive deltas of a reply are one AssistantDelta.
+// Batch is what a subscriber has not seen yet. Consecutive deltas of a reply are
+// one AssistantDelta. A batch without events is a heartbeat.
 type Batch struct {
 	Resync bool // the subscriber missed something: read the store anew, then go on with Events
 	Events []Envelope

@@ -19,6 +19,10 @@ import (
 	"ash/agent"
 )
 
+// Idle is how often a subscriber to whom nothing happens gets an empty batch,
+// so that it can tell its own reader that it is there.
+const Idle = 15 * time.Second
+
 // maxTopics is how many threads' events are kept; beyond it, those idle longest go first.
 const maxTopics = 64
 
@@ -148,7 +152,7 @@ func (f *Feed) deliver(ctx context.Context, r *reader, yield func(agent.Batch) b
 	defer f.leave(r)
 	for {
 		batch := f.collect(r)
-		if (len(batch.Events) > 0 || batch.Resync) && !yield(batch) {
+		if (len(batch.Events) > 0 || batch.Resync || r.idle) && !yield(batch) {
 			return
 		}
 		if !f.wait(ctx, r) {
@@ -160,8 +164,14 @@ func (f *Feed) deliver(ctx context.Context, r *reader, yield func(agent.Batch) b
 // wait blocks until there is something to deliver. After deltas were delivered,
 // further ones are held back until the pace allows them; nothing else is.
 func (f *Feed) wait(ctx context.Context, r *reader) bool {
+	idle := time.NewTimer(Idle)
+	defer idle.Stop()
+	r.idle = false
 	select {
 	case <-r.urgent:
+		return true
+	case <-idle.C:
+		r.idle = true
 		return true
 	case <-ctx.Done():
 		return false

@@ -279,6 +279,25 @@ func TestCloseAndCancelEndSubscriptions(t *testing.T) {
 	}
 }
 
+func TestNothingHappeningIsTold(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := New(0)
+		begin := time.Now()
+		beats := 0
+		for b := range f.Subscribe(t.Context(), thread, f.Last()) {
+			if len(b.Events) > 0 || b.Resync {
+				t.Errorf("unexpected %v", b)
+			}
+			if beats++; beats == 3 {
+				break
+			}
+		}
+		if got := time.Since(begin); got != 3*Idle {
+			t.Errorf("three heartbeats took %v", got)
+		}
+	})
+}
+
 func TestTapLeavesDeltasOut(t *testing.T) {
 	f := New(0)
 	ctx, cancel := context.WithCancel(t.Context())

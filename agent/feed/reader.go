@@ -11,6 +11,7 @@ import (
 type reader struct {
 	places []place
 	resync bool // must be told that something was missed
+	idle   bool // nothing happened for Idle
 	urgent chan struct{}
 	deltas chan struct{}
 	paced  time.Time // when deltas were last delivered
