@@ -1,0 +1,97 @@
+// Package views is Ash's interface: templates that turn plain structs, shaped
+// like the screen, into HTML. It knows neither Echo nor the store; handlers fill
+// the structs, static holds style and script.
+//
+//	layouts     the frame: head, navigation, notices, palette, the stream's anchor
+//	pages       one struct with a Show method per page, and the fragments pages load
+//	components  the pieces, and the fragments of the event stream (Stream…)
+//	markdown    Markdown → safe HTML
+//
+// Text is escaped by the templates. Fields called HTML, Preview or Thinking are
+// written as they stand: they must come from package markdown. Times are shown in the zone
+// they carry.
+//
+// # Document contract
+//
+// Ids are fixed; the event stream and app.js rely on them. <short> is
+// components.Short(id), the last 12 characters of an id.
+//
+//	#stream            empty, outside all that is swapped; hx-sse:connect to Page.Stream
+//	#conversation      all that StreamConversation replaces: #earlier, #messages, #queued
+//	#messages          articles id="m-<message id>" data-at="<created, unix ms>", in order of data-at
+//	#queued            messages that wait for the running turn, same ids
+//	#b-<short>         body of an answer: what markdown's patches address, beforeend or outerHTML
+//	#k-<short>         its reasoning
+//	#x-<short>         its tool calls
+//	#s-<short>         its status: attempts, waiting dots, how it ended badly
+//	#a-<short>         actions and receipt
+//	#c-<call id>       the card of a tool call
+//	#o-<short of call> live output of a running call: text, beforeend
+//	#composer-action   the Send/Stop slot
+//	#thread-list       rows id="t-<thread id>" data-at="<sort key>", highest first
+//	#thread-head       title and menu above the conversation
+//	#badge-rail, #badge-tab  approvals waiting anywhere
+//	#notices           toasts
+//	#models, #p-<provider>, #r-<provider>, #set-<key>, #preview, #tokens, #diff, #offers
+//	                   what forms of Settings, Identity and Setup replace
+//
+// An answer streams like this: StreamUpsert with State open; patches for #b- and
+// #k-; StreamStatus when a provider is tried; StreamCall per call; StreamClosed at the end
+// (or StreamUpsert with the final message, when the reader cannot be trusted to have it all).
+// Everything is keyed by id, so a fragment that arrives twice shows once, except
+// patches of markdown, which the stream must not repeat.
+//
+// Named events of the stream are DOM events on #stream, data is JSON:
+//
+//	ash:done  {"thread","title","text"}  an answer is complete, or an approval waits ("asks":true):
+//	          title badge and notification while the tab is in the background
+//	ash:turn  {"running":bool}           optional: the turn's state, for Esc and ↑
+//	ash:bye   {}                         the server is stopping
+//	ash:beat  {}                         a sign of life; any other message is one too
+//
+// # Requests
+//
+// Every form works without JavaScript: it posts and gets a redirect (303) or a page. With it the same
+// request carries HX-Request: true and gets fragments. Forms with hx-swap="none" want only
+// <hx-partial>/<hx-upsert> fragments, or nothing (204) when the stream brings the change.
+// Failures answer with their status and components.ErrorFragment. All POST forms have _csrf; scripted
+// uploads send X-CSRF-Token.
+//
+//	GET  /chat                                pages.Chat, Screen list; ?archived=1; ?after=<cursor> with HX-Request: components.RowPage
+//	GET  /chat/new                            pages.Chat, Screen conversation, zero Head.ID
+//	POST /chat                                first message: form, text, attachment…, files…, model → HX-Redirect or 303 to /chat/{thread}
+//	GET  /chat/{thread}                       pages.Chat; ?before=<message> with HX-Request: components.EarlierPage; ?at=<message>
+//	GET  /chat/{thread}/events?since=         the stream; GET /events?since= on pages without a conversation
+//	GET  /chat/{thread}/menu                  components.ThreadMenu with HX-Request, else pages.ThreadMenu
+//	POST /chat/{thread}/messages              form, text, attachment ("<hash>/<name>", repeated), files (no script) → StreamUpsert, StreamTurn
+//	POST /chat/{thread}/stop
+//	POST /chat/{thread}/head                  message: show that variant → StreamConversation
+//	POST /chat/{thread}/model                 model
+//	POST /chat/{thread}/title | pin | archive | delete | restore   title | pinned=1/0 | archived=1/0 | deleted=1 → StreamThread…, StreamHead, StreamNotice with Undo
+//	POST /chat/{thread}/summaries/{summary}   disabled=1/0
+//	GET  /chat/{thread}/messages/{message}/text    text/plain: the source, for Copy
+//	GET  /chat/{thread}/messages/{message}/edit    pages.EditForm with HX-Request, else pages.EditMessage
+//	POST /chat/{thread}/messages/{message}/edit    form, text
+//	POST /chat/{thread}/messages/{message}/regenerate | continue
+//	POST /chat/{thread}/calls/{call}/decide   decision=approve|deny|always, binding, reason, answer → StreamCall
+//	POST /attachments                         file (one), X-CSRF-Token → components.Chip (with Problem and 4xx when refused)
+//	GET  /search?q=                           pages.Search; from the list (HX-Target div#thread-list): components.Rows
+//	GET  /palette?q=                          components.PaletteResults
+//	GET  /memory /tools /vault                pages.MemoryLater, ToolsLater, VaultLater
+//	GET  /settings/{section}                  models, identity, general, appearance, about; /settings → models
+//	POST /settings/models                     kind, name, base_url, model → Models.Chain
+//	POST /settings/models/default             model → Models.Chain
+//	POST /settings/models/{name}/move         direction=up|down → Models.Chain;  /remove → Models.Chain
+//	POST /settings/models/{name}/test         pages.TestOutcome;  /key  key ("" forgets) → pages.ProviderCard
+//	POST /settings/general                    key, value (the last one counts) → pages.SettingRow
+//	POST /settings/theme                      theme=system|light|dark → 204 for scripts, else 303
+//	GET  /identity/{soul|user|tools}          pages.Identity
+//	POST /identity/{slug}                     base, text → 303 with Saved, or 409 pages.Identity with Conflict
+//	POST /identity/{slug}/preview             text → pages.PreviewFragment
+//	GET  /identity/{slug}/versions/{id}       pages.DiffView with HX-Request, else pages.Identity with Diff
+//	POST /identity/{slug}/restore             version
+//	GET  /setup                               pages.Setup;  GET /setup/found → Setup.Offers
+//	POST /setup/test                          provider, model, base_url, kind, key → pages.SetupOutcome;  POST /setup/skip
+//	GET  /healthz                             asked by app.js when it doubts the connection
+//	GET  /static/…                            static.Handler
+package views

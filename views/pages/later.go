@@ -1,0 +1,64 @@
+package pages
+
+import (
+	"ash/views/components"
+	"ash/views/layouts"
+)
+
+// Later is a page whose part of Ash is not built yet: it says what it will be
+// for and offers the one thing that helps today.
+type Later struct {
+	layouts.Page
+	Icon     components.Icon
+	Headline string
+	Purpose  string   // what it is for
+	Points   []string // what it will hold
+	Today    string   // what can be done already
+	Next     string   // label of the one next step
+	URL      string
+}
+
+// MemoryLater is the Memory page of today.
+func MemoryLater(p layouts.Page) Later {
+	return Later{
+		Page: p, Icon: components.IconBrain, Headline: "Memory",
+		Purpose: "What Ash knows about you, where each thing came from, and a way to correct or forget it.",
+		Points: []string{
+			"Facts you told it, each with the sentence it came from",
+			"Notes: Markdown files you can edit with any editor",
+			"Nothing is remembered from a stranger's text without your yes",
+		},
+		Today: "This part is not built yet: Ash remembers nothing between conversations. What it should always know about you fits into USER.md, which it reads with every message.",
+		Next:  "Write USER.md", URL: "/identity/user",
+	}
+}
+
+// ToolsLater is the Tools page of today.
+func ToolsLater(p layouts.Page) Later {
+	return Later{
+		Page: p, Icon: components.IconWrench, Headline: "Tools",
+		Purpose: "What Ash may do for you: read files and pages, run commands in a sandbox, write notes. And what it may do without asking.",
+		Points: []string{
+			"Every tool with its permission: allow, ask, or never",
+			"Standing permissions you gave, and a way to take them back",
+			"What ran, when, with which arguments",
+		},
+		Today: "This part is not built yet: Ash can talk, and cannot act. How it should behave once it can is written in TOOLS.md.",
+		Next:  "Read TOOLS.md", URL: "/identity/tools",
+	}
+}
+
+// VaultLater is the Vault page of today.
+func VaultLater(p layouts.Page) Later {
+	return Later{
+		Page: p, Icon: components.IconLock, Headline: "Vault",
+		Purpose: "Keys and passwords, encrypted with your passphrase. Tools use them by name; no model ever sees them.",
+		Points: []string{
+			"Each secret with the hosts it may be sent to",
+			"Locked when idle, with a log of every use",
+			"Plain files you can back up",
+		},
+		Today: "This part is not built yet. Keys for models come from the environment or from a file you name, or are pasted under Models and forgotten when Ash ends.",
+		Next:  "See where your keys come from", URL: "/settings/models",
+	}
+}

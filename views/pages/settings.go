@@ -1,0 +1,163 @@
+package pages
+
+import (
+	"net/url"
+	"strings"
+	"time"
+
+	"ash/agent"
+	"ash/views/components"
+	"ash/views/layouts"
+)
+
+// SettingsFrame is what every section of Settings has.
+type SettingsFrame struct {
+	layouts.Page
+	Section string // "models", "identity", "general", "appearance" or "about"
+}
+
+// Models is Settings → Models.
+type Models struct {
+	SettingsFrame
+	Providers []Provider // in the order of fallback
+	Kinds     []Choice   // for Add: what a provider may speak ("openai", "anthropic", "ollama")
+	Default   string     // "provider/name" a new conversation uses; "" is the offline model
+	Defaults  []components.ModelChoice
+}
+
+// Provider is one model server or vendor.
+type Provider struct {
+	Name     string // as in the config: "anthropic", "home"
+	Title    string // for people; "" falls back to Name
+	Kind     string // for people: "OpenAI-compatible", "Anthropic", "Ollama", "Built in"
+	BaseURL  string
+	Model    string // the model it is asked for
+	Local    bool   // runs on this machine or network: needs no key
+	Key      KeyState
+	First    bool   // cannot move up
+	Last     bool   // cannot move down
+	Fixed    bool   // cannot be moved or removed (the offline model)
+	Origin   string // where it is configured: "config.toml", "environment", "command line"
+	ReadOnly bool   // set by environment or command line: shown, not edited
+	Test     *TestResult
+}
+
+// KeyState says whether there is a key and where it comes from; never the key.
+type KeyState struct {
+	Present bool
+	Source  string // "environment variable ANTHROPIC_API_KEY", "file ~/keys/openai", "pasted, in memory only"
+	Pasted  bool   // held in memory only, forgotten when Ash ends
+	Problem string // "", or why the source does not give a key
+}
+
+// TestResult is the outcome of a real call.
+type TestResult struct {
+	OK       bool
+	Text     string // what happened: the model's words, or the error and what to do
+	Duration time.Duration
+	Models   []string // what the server offers, if it says so
+}
+
+// Choice is an entry of a select.
+type Choice struct{ Value, Title string }
+
+// IdentityLinks is Settings → Identity.
+type IdentityLinks struct {
+	SettingsFrame
+	Files []IdentityFile
+}
+
+// IdentityFile is one of the three files.
+type IdentityFile struct {
+	Slug     string // "soul", "user", "tools"
+	Name     string // "SOUL.md"
+	Purpose  string
+	Tokens   int
+	Versions int
+	Changed  time.Time // zero: never
+}
+
+// General is Settings → General, generated from the configuration's keys.
+type General struct {
+	SettingsFrame
+	File   string // path of config.toml
+	Groups []SettingGroup
+}
+
+// SettingGroup is a table of config.toml.
+type SettingGroup struct {
+	Title    string
+	Settings []Setting
+}
+
+// SettingKind picks the control for a setting.
+type SettingKind string
+
+// The kinds of setting.
+const (
+	SettingText     SettingKind = "text"
+	SettingNumber   SettingKind = "number"
+	SettingBool     SettingKind = "bool"
+	SettingChoice   SettingKind = "choice"
+	SettingDuration SettingKind = "duration"
+)
+
+// Setting is one key.
+type Setting struct {
+	Key     string // "chat.temperature"
+	Doc     string
+	Kind    SettingKind
+	Value   string
+	Default string
+	Choices []string // of SettingChoice
+	Origin  string   // "default", "config.toml", "ASH_CHAT_TEMPERATURE", "--listen"
+	Fixed   bool     // set by environment or flag: shown, cannot be edited here
+	Restart bool     // takes effect at the next start
+	Problem string   // why the value just sent was refused
+}
+
+// Appearance is Settings → Appearance.
+type Appearance struct{ SettingsFrame }
+
+// About is Settings → About.
+type About struct {
+	SettingsFrame
+	Version   string
+	Commit    string
+	Go        string
+	Home      string // ASH_HOME
+	Database  int64  // bytes
+	Threads   int
+	Messages  int
+	Started   time.Time
+	Spent     agent.MicroDollars // this month
+	SpentNote string
+}
+
+func (p Provider) title() string {
+	if p.Title != "" {
+		return p.Title
+	}
+	return p.Name
+}
+
+func (p Provider) path(action string) string {
+	return "/settings/models/" + url.PathEscape(p.Name) + "/" + action
+}
+
+// id is the element of the setting's row.
+func (s Setting) id() string { return "set-" + strings.ReplaceAll(s.Key, ".", "-") }
+
+func (s Setting) defaultText() string {
+	if s.Default == "" {
+		return "empty"
+	}
+	return s.Default
+}
+
+func (a Appearance) chosen() layouts.Theme {
+	if a.Theme == "" {
+		return layouts.ThemeSystem
+	}
+	return a.Theme
+}
