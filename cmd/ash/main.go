@@ -1,0 +1,107 @@
+// Command ash is a private assistant in one binary: it serves the web app,
+// talks in the terminal, and looks after its own home.
+//
+// This package is the only place that knows everyone: one file per command,
+// and the wiring in app.go.
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"syscall"
+
+	"github.com/spf13/cobra"
+
+	"ash/agent"
+	"ash/agent/config"
+)
+
+// Exit codes, the same for every command.
+const (
+	exitOK          = 0
+	exitFailed      = 1   // it did not work; the message says why
+	exitUsage       = 2   // the command line is wrong
+	exitUnavailable = 3   // the model or the server does not answer
+	exitInterrupted = 130 // Ctrl-C
+)
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	code := run(ctx, os.Args[1:], os.Stdin, os.Stdout, os.Stderr)
+	stop()
+	os.Exit(code)
+}
+
+// run executes one command line and returns its exit code.
+func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) int {
+	root := rootCommand()
+	root.SetArgs(args)
+	root.SetIn(stdin)
+	root.SetOut(stdout)
+	root.SetErr(stderr)
+	err := root.ExecuteContext(ctx)
+	if err == nil {
+		return exitOK
+	}
+	var usage usageError
+	var known *agent.Error
+	switch {
+	case errors.As(err, &usage):
+		fmt.Fprintln(stderr, "ash:", err)
+		fmt.Fprintln(stderr, "Try: ash --help")
+		return exitUsage
+	case errors.As(err, &known):
+		fmt.Fprintln(stderr, "ash:", known.Public)
+	default:
+		fmt.Fprintln(stderr, "ash:", err)
+	}
+	return exitCode(ctx, err)
+}
+
+func exitCode(ctx context.Context, err error) int {
+	if errors.Is(err, context.Canceled) && ctx.Err() != nil {
+		return exitInterrupted
+	}
+	if c := agent.CodeOf(err); c == agent.CodeUnavailable || c == agent.CodeExhausted {
+		return exitUnavailable
+	}
+	return exitFailed
+}
+
+// usageError is a mistake on the command line.
+type usageError struct{ error }
+
+func rootCommand() *cobra.Command {
+	var home string
+	root := &cobra.Command{
+		Use:   "ash",
+		Short: "A private assistant that lives on your machine",
+		Long: `Ash is a private assistant that lives on your machine: used from the browser,
+it remembers you, keeps what you say on your own disk, and answers through the
+model you choose.
+
+  ash serve      open it in the browser
+  ash chat       talk in the terminal`,
+		SilenceUsage:  true,
+		SilenceErrors: true,
+		Args:          cobra.NoArgs,
+		RunE:          func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+	}
+	root.PersistentFlags().StringVar(&home, "home", "", "where Ash keeps everything (default $ASH_HOME, else ~/.ash)")
+	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usageError{err} })
+	root.CompletionOptions.HiddenDefaultCmd = true
+	where := func() (string, error) { return config.Home(home, os.LookupEnv) }
+	root.AddCommand(
+		serveCommand(where),
+		chatCommand(where),
+		configCommand(where),
+		dbCommand(where),
+		upgradeCommand(where),
+		versionCommand(),
+	)
+	return root
+}

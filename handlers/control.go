@@ -1,0 +1,300 @@
+package handlers
+
+import (
+	"context"
+	"encoding/json"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/labstack/echo/v4"
+
+	"ash/agent"
+	"ash/handlers/sse"
+)
+
+// Control is the API of the command line, served on the unix socket in the home
+// only: JSON in, JSON and event streams out.
+type Control struct {
+	Engine  ControlEngine
+	Threads ControlReader
+	Feed    agent.Feed
+	Owner   agent.ID
+	Version string
+	Address string // where the browser finds this server; "" when it serves none
+}
+
+// ControlEngine is what the command line asks of the engine.
+type ControlEngine interface {
+	CreateThread(ctx context.Context, o agent.Origin) (agent.Thread, error)
+	PatchThread(ctx context.Context, id agent.ID, p agent.ThreadPatch) (agent.Thread, error)
+	Post(ctx context.Context, m agent.NewMessage) (agent.Posted, error)
+	Continue(ctx context.Context, thread agent.ID) (agent.Turn, error)
+	Stop(ctx context.Context, thread agent.ID) error
+}
+
+// ControlReader is what the command line reads.
+type ControlReader interface {
+	Thread(ctx context.Context, id agent.ID) (agent.Thread, error)
+	Threads(ctx context.Context, f agent.ThreadFilter) ([]agent.ThreadSummary, string, error)
+}
+
+// Register adds the API's routes to g.
+func (h Control) Register(g *echo.Group) {
+	g.GET("/status", h.status)
+	g.GET("/threads", h.list)
+	g.POST("/threads", h.create)
+	g.POST("/threads/:thread/messages", h.post)
+	g.POST("/threads/:thread/continue", h.goOn)
+	g.POST("/threads/:thread/stop", h.stop)
+	g.GET("/threads/:thread/events", h.events)
+}
+
+// The wire forms. The command line decodes the same types.
+type (
+	// ControlStatus describes the server behind the socket.
+	ControlStatus struct {
+		Version string `json:"version"`
+		Address string `json:"address,omitempty"`
+	}
+	// ControlThread is a thread.
+	ControlThread struct {
+		ID      agent.ID  `json:"id"`
+		Title   string    `json:"title"`
+		Updated time.Time `json:"updated"`
+	}
+	// ControlMessage is a message to post.
+	ControlMessage struct {
+		Text  string `json:"text"`
+		Form  string `json:"form,omitempty"`
+		Model string `json:"model,omitempty"` // for the thread from here on
+	}
+	// ControlPosted tells what became of it.
+	ControlPosted struct {
+		Message agent.ID           `json:"message"`
+		Turn    agent.ID           `json:"turn"`
+		State   agent.MessageState `json:"state"`
+	}
+	// ControlError is every error of the API, and of a reply.
+	ControlError struct {
+		Code  agent.Code `json:"code"`
+		Error string     `json:"error"`
+	}
+	// ControlEvent is one event of a thread. Only the fields of its kind are set.
+	ControlEvent struct {
+		ID       string        `json:"id"`
+		Kind     string        `json:"kind"`
+		Time     time.Time     `json:"time"`
+		Turn     agent.ID      `json:"turn,omitempty"`
+		Message  agent.ID      `json:"message,omitempty"`
+		Call     agent.ID      `json:"call,omitempty"`
+		Tool     string        `json:"tool,omitempty"`
+		State    string        `json:"state,omitempty"`
+		Text     string        `json:"text,omitempty"`
+		Thinking bool          `json:"thinking,omitempty"`
+		Model    string        `json:"model,omitempty"`
+		Usage    *ControlUsage `json:"usage,omitempty"`
+		Error    *ControlError `json:"error,omitempty"`
+		Resync   bool          `json:"resync,omitempty"`
+	}
+	// ControlUsage is what a reply took.
+	ControlUsage struct {
+		Input            int   `json:"input_tokens"`
+		Output           int   `json:"output_tokens"`
+		CacheRead        int   `json:"cached_tokens,omitempty"`
+		MicroDollars     int64 `json:"cost_micro_dollars"`
+		FirstTokenMillis int64 `json:"first_token_ms"`
+		DurationMillis   int64 `json:"duration_ms"`
+	}
+)
+
+func (h Control) status(c echo.Context) error {
+	return c.JSON(http.StatusOK, ControlStatus{Version: h.Version, Address: h.Address})
+}
+
+func (h Control) list(c echo.Context) error {
+	page, _, err := h.Threads.Threads(c.Request().Context(), agent.ThreadFilter{Limit: 50})
+	if err != nil {
+		return err
+	}
+	out := make([]ControlThread, 0, len(page))
+	for _, t := range page {
+		out = append(out, controlThread(t.Thread))
+	}
+	return c.JSON(http.StatusOK, out)
+}
+
+func (h Control) create(c echo.Context) error {
+	t, err := h.Engine.CreateThread(c.Request().Context(), agent.Origin{Channel: "cli", Person: h.Owner})
+	if err != nil {
+		return err
+	}
+	return c.JSON(http.StatusCreated, controlThread(t))
+}
+
+func controlThread(t agent.Thread) ControlThread {
+	return ControlThread{ID: t.ID, Title: t.Title, Updated: t.Updated}
+}
+
+func (h Control) post(c echo.Context) error {
+	ctx := c.Request().Context()
+	thread, err := param(c, "thread")
+	if err != nil {
+		return err
+	}
+	var m ControlMessage
+	if err := json.NewDecoder(c.Request().Body).Decode(&m); err != nil {
+		return agent.Wrap(agent.CodeInvalid, err, "The request is not the JSON this API takes.")
+	}
+	text, err := clean(m.Text)
+	if err == nil && m.Model != "" {
+		_, err = h.Engine.PatchThread(ctx, thread, agent.ThreadPatch{Model: &m.Model})
+	}
+	if err != nil {
+		return err
+	}
+	posted, err := h.Engine.Post(ctx, agent.NewMessage{
+		Thread: thread, Author: h.Owner, Form: m.Form,
+		Parts: []agent.Part{agent.Text{Text: strings.TrimSpace(text)}},
+	})
+	if err != nil {
+		return err
+	}
+	return c.JSON(http.StatusOK, ControlPosted{Message: posted.Message.ID, Turn: posted.Turn.ID, State: posted.Message.State})
+}
+
+func (h Control) goOn(c echo.Context) error {
+	thread, err := param(c, "thread")
+	if err != nil {
+		return err
+	}
+	turn, err := h.Engine.Continue(c.Request().Context(), thread)
+	if err != nil {
+		return err
+	}
+	return c.JSON(http.StatusOK, ControlPosted{Turn: turn.ID})
+}
+
+func (h Control) stop(c echo.Context) error {
+	thread, err := param(c, "thread")
+	if err == nil {
+		err = h.Engine.Stop(c.Request().Context(), thread)
+	}
+	if err != nil {
+		return err
+	}
+	return c.NoContent(http.StatusNoContent)
+}
+
+// events streams a thread as JSON, from ?since= or Last-Event-ID, else from now.
+func (h Control) events(c echo.Context) error {
+	ctx := c.Request().Context()
+	thread, err := param(c, "thread")
+	if err == nil {
+		_, err = h.Threads.Thread(ctx, thread)
+	}
+	if err != nil {
+		return err
+	}
+	since := lastSeen(c)
+	if since == (agent.EventID{}) {
+		since = h.Feed.Last()
+	}
+	out, err := sse.NewWriter(c.Response())
+	if err != nil {
+		return err
+	}
+	for b := range h.Feed.Subscribe(ctx, thread, since) {
+		if err := writeControl(out, b); err != nil {
+			return nil //nolint:nilerr // the reader left: nobody is there to be told
+		}
+	}
+	return nil
+}
+
+func writeControl(out *sse.Writer, b agent.Batch) error {
+	if b.Resync {
+		if err := sendControl(out, ControlEvent{ID: b.Last.String(), Kind: "resync", Resync: true}); err != nil {
+			return err
+		}
+	}
+	for _, e := range b.Events {
+		if ev, ok := controlEvent(e); ok {
+			if err := sendControl(out, ev); err != nil {
+				return err
+			}
+		}
+	}
+	if len(b.Events) == 0 && !b.Resync {
+		return out.Beat()
+	}
+	return nil
+}
+
+func sendControl(out *sse.Writer, e ControlEvent) error {
+	data, err := json.Marshal(e)
+	if err != nil {
+		return err
+	}
+	return out.Send(e.ID, "", data)
+}
+
+// controlEvent gives the wire form of the events the command line shows.
+func controlEvent(e agent.Envelope) (ControlEvent, bool) {
+	out := ControlEvent{ID: e.ID.String(), Kind: e.Event.Kind(), Time: e.Time, Turn: e.Turn}
+	switch ev := e.Event.(type) {
+	case agent.UserEvent:
+		out.Message, out.State, out.Text = ev.Message.ID, string(ev.Message.State), ev.Message.Text()
+	case agent.AssistantDelta:
+		out.Message, out.Text, out.Thinking = ev.Message, ev.Text, ev.Thinking
+	case agent.AssistantEvent:
+		m := ev.Message
+		out.Message, out.State, out.Model = m.ID, string(m.State), m.Model.String()
+		if m.State != agent.MessageOpen {
+			out.Text, out.Usage, out.Error = m.Text(), controlUsage(m.Usage), controlFault(m.Error)
+		}
+	case agent.ToolCallEvent:
+		out.Call, out.Tool, out.State = ev.Call.ID, ev.Call.Name, string(ev.Call.State)
+	case agent.ToolResultEvent:
+		out.Call, out.Tool, out.State = ev.Call.ID, ev.Call.Name, string(ev.Call.State)
+	case agent.ToolProgress:
+		out.Call, out.Text = ev.Call, ev.Text
+	case agent.ConfirmRequest:
+		out.Call, out.Tool, out.Text = ev.Call.ID, ev.Call.Name, ev.Call.Why
+	case agent.ProgressEvent:
+		out.Message, out.Text = ev.Message, ev.Text
+		if ev.Attempt != nil {
+			out.Model, out.Error = ev.Attempt.Model.String(), controlFault(ev.Attempt.Failed)
+		}
+	case agent.ErrorEvent:
+		out.Error = controlFault(&ev.Failure)
+	case agent.TurnEvent:
+		out.State = string(ev.Turn.State)
+	default:
+		return ControlEvent{}, false
+	}
+	return out, true
+}
+
+func controlUsage(u agent.Usage) *ControlUsage {
+	return &ControlUsage{
+		Input: u.Input, Output: u.Output, CacheRead: u.CacheRead, MicroDollars: int64(u.Cost),
+		FirstTokenMillis: u.FirstToken.Milliseconds(), DurationMillis: u.Duration.Milliseconds(),
+	}
+}
+
+func controlFault(f *agent.Failure) *ControlError {
+	if f == nil {
+		return nil
+	}
+	return &ControlError{Code: f.Code, Error: f.Public}
+}
+
+// lastSeen returns the event a reader saw last: what the browser or the command line sends when it
+// comes back, else what its page was made with.
+func lastSeen(c echo.Context) agent.EventID {
+	if id := agent.ParseEventID(c.Request().Header.Get("Last-Event-ID")); id != (agent.EventID{}) {
+		return id
+	}
+	return agent.ParseEventID(c.QueryParam("since"))
+}
