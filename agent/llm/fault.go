@@ -77,10 +77,11 @@ func (f *Fault) Error() string {
 // Unwrap returns the cause.
 func (f *Fault) Unwrap() error { return f.Err }
 
-// Retryable reports whether the same request may succeed at the same model a little later.
+// Retryable reports whether the same request may succeed at the same model a little later. A timeout is not: who has
+// waited that long should not wait as long again.
 func (f *Fault) Retryable() bool {
 	switch f.Kind {
-	case FaultRateLimit, FaultOverload, FaultServer, FaultTimeout, FaultStall, FaultUnreachable, FaultMalformed, FaultCut:
+	case FaultRateLimit, FaultOverload, FaultServer, FaultUnreachable, FaultMalformed, FaultCut:
 		return true
 	}
 	return false

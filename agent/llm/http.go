@@ -67,3 +67,17 @@ func sameHost(a, b string) bool {
 	y, errY := url.Parse(b)
 	return errX == nil && errY == nil && strings.EqualFold(x.Host, y.Host)
 }
+
+// sameServer reports whether two addresses reach the same port of this machine, whatever they call it.
+func sameServer(a, b string) bool {
+	x, errX := url.Parse(a)
+	y, errY := url.Parse(b)
+	if errX != nil || errY != nil || x.Port() != y.Port() {
+		return false
+	}
+	everywhere := func(h string) bool {
+		ip, err := netip.ParseAddr(h)
+		return h == "" || err == nil && ip.IsUnspecified() || loopbackHost(h)
+	}
+	return x.Host == y.Host || everywhere(x.Hostname()) && everywhere(y.Hostname())
+}
