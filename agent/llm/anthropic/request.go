@@ -225,23 +225,7 @@ func document(p agent.File) block {
 }
 
 func (b *builder) use(c agent.ToolCall) block {
-	input := c.Arguments
-	switch {
-	case len(bytes.TrimSpace(input)) == 0:
-		input = json.RawMessage(`{}`)
-	case !isObject(input):
-		// The model once sent something else; the API takes nothing but an object.
-		sent := string(input)
-		if json.Unmarshal(input, &sent) != nil {
-			sent = string(input)
-		}
-		wrapped, err := json.Marshal(map[string]string{"arguments": sent})
-		if err != nil {
-			wrapped = []byte(`{}`)
-		}
-		input = wrapped
-	}
-	return block{Type: "tool_use", ID: b.useID(c.ID, c.ProviderID), Name: wireName(c.Name), Input: input}
+	return block{Type: "tool_use", ID: b.useID(c.ID, c.ProviderID), Name: wireName(c.Name), Input: llm.CallArguments(c)}
 }
 
 func (b *builder) result(r agent.ToolResult) block {
