@@ -1,0 +1,165 @@
+package config
+
+import (
+	"time"
+
+	"ash/agent"
+)
+
+// Config is every setting, resolved: paths are absolute, defaults filled in.
+// Values reachable from it are shared between readers and must not be changed.
+//
+// The tags declare the keys of config.toml:
+//
+//	key      name in the file
+//	default  value while nothing sets it, in text form (lists: comma-separated)
+//	unset    what holds without a value, for keys that have no default
+//	sample   value the annotated example shows, for keys that have no default
+//	one_of   the allowed words
+//	form     shape of a text: address, url, env, path, ref
+//	min, max bounds, both inclusive
+//	restart  "yes" when a change takes effect at the next start only
+//	doc      what it means; for people
+type Config struct {
+	Server     Server              `key:"server" doc:"Where the pages are served."`
+	Workspace  Workspace           `key:"workspace" doc:"Where Ash keeps its identity and the files it works on."`
+	Models     Models              `key:"models" doc:"Which language models answer, and how."`
+	History    History             `key:"history" doc:"How much of a conversation is sent to the model."`
+	Turn       Turn                `key:"turn" doc:"Bounds of one turn: all the work that one message sets off. The turn ends when it reaches any of them."`
+	Appearance Appearance          `key:"appearance" doc:"How the pages look."`
+	Log        Log                 `key:"log" doc:"What the server writes to standard error. Secrets never, message text at level debug only."`
+	Providers  map[string]Provider `key:"providers" doc:"A model provider, one section each. NAME (a-z, 0-9 and -) is yours to choose and is the first half of a model's name: NAME/model. A provider Ash knows by name needs a section only for what differs."`
+	Catalog    []CatalogEntry      `key:"catalog" doc:"Facts about a model that the built-in catalog lacks or has wrong, one section each. What an entry leaves out stays as the built-in catalog has it."`
+}
+
+// Server is the [server] section.
+type Server struct {
+	Listen string `key:"listen" default:"127.0.0.1:8080" form:"address" restart:"yes" doc:"Address and port of the pages. Port 0 takes any free one."`
+}
+
+// Workspace is the [workspace] section.
+type Workspace struct {
+	// Path is absolute.
+	Path string `key:"path" default:"workspace" form:"path" restart:"yes" doc:"Folder of SOUL.md, USER.md, TOOLS.md and files/. A relative path stands in the home of Ash; ~ is your home folder."`
+}
+
+// Models is the [models] section.
+type Models struct {
+	// Order is empty when no model is set up: the offline model answers.
+	Order       []agent.ModelRef `key:"order" unset:"the offline model, which needs no network" sample:"anthropic/claude-sonnet-4-5, ollama/qwen3:8b" form:"ref" doc:"The models to use: the first is the default, the others stand in, in this order, when it fails."`
+	Temperature *float64         `key:"temperature" unset:"the provider's own default" sample:"0.7" min:"0" max:"2" doc:"How freely the model chooses its words: 0 is the most predictable."`
+	// MaxTokens is 0 for the model's own limit.
+	MaxTokens  int            `key:"max_tokens" default:"0" min:"0" max:"10000000" doc:"Longest answer, in tokens. 0 is the model's own limit."`
+	TitleModel agent.ModelRef `key:"title_model" unset:"the model that answered" sample:"ollama/qwen3:8b" form:"ref" doc:"Model that names new conversations; a small one will do."`
+}
+
+// Provider is a [providers.NAME] section.
+type Provider struct {
+	// Kind is "" when the name decides.
+	Kind    string `key:"kind" unset:"the name of the section, if it is one of these, else openai" sample:"openai" one_of:"anthropic openai gemini mistral groq cerebras deepseek xai openrouter ollama lmstudio llamacpp vllm offline" doc:"Who is spoken to. Most others speak the protocol of openai."`
+	BaseURL string `key:"base_url" unset:"the provider's own address" sample:"http://127.0.0.1:1234/v1" form:"url" doc:"Where the provider is reached."`
+	KeyEnv  string `key:"key_env" unset:"the provider's usual variable" sample:"OPENAI_API_KEY" form:"env" doc:"Environment variable that holds the key. The key itself never stands in this file."`
+	// KeyFile is absolute, or "".
+	KeyFile        string        `key:"key_file" unset:"no file" sample:"keys/openai" form:"path" doc:"File that holds the key and nothing else; it goes before the variable. Only you may be able to read it (mode 0600). A relative path stands in the home of Ash."`
+	ConnectTimeout time.Duration `key:"connect_timeout" default:"10s" min:"100ms" max:"5m" doc:"How long to wait for a connection."`
+	// FirstTokenTimeout is 0 for a limit that fits where the provider runs.
+	FirstTokenTimeout time.Duration `key:"first_token_timeout" default:"0s" min:"0s" max:"1h" doc:"How long to wait for the first word of an answer. 0s is two minutes, and longer for a model on this machine, which may have to be loaded first."`
+	StallTimeout      time.Duration `key:"stall_timeout" default:"1m" min:"1s" max:"1h" doc:"How long an answer may pause before it counts as cut off."`
+	Retries           int           `key:"retries" default:"2" min:"0" max:"10" doc:"How often a failed request is tried again before the next model is. Never once an answer has begun."`
+	// KeepAlive is 0 to leave it to the server, negative for ever.
+	KeepAlive time.Duration `key:"keep_alive" default:"0s" min:"-1s" max:"720h" doc:"How long Ollama keeps a model loaded after an answer. 0s leaves it to Ollama, -1s is for ever. Other kinds take no notice."`
+	Thinking  string        `key:"thinking" unset:"the provider's own default" sample:"medium" one_of:"off low medium high" doc:"How hard models that can think should think before they answer."`
+}
+
+// CatalogEntry is a [[catalog]] section. Nil and empty fields say nothing.
+type CatalogEntry struct {
+	Ref             agent.ModelRef      `key:"ref" sample:"lmstudio/qwen3-30b" form:"ref" doc:"The model."`
+	Title           string              `key:"title" unset:"the model's name" sample:"Qwen3 30B" doc:"Name for people."`
+	ContextWindow   *int                `key:"context_window" unset:"unknown" sample:"131072" min:"0" max:"100000000" doc:"Tokens the model can take in, its answer included."`
+	MaxOutput       *int                `key:"max_output" unset:"unknown" sample:"16384" min:"0" max:"100000000" doc:"Longest answer the model can give, in tokens."`
+	Abilities       []string            `key:"abilities" unset:"none" sample:"tools, vision" one_of:"tools vision documents thinking" doc:"What the model can do: call tools, see images, read PDF files itself, think before it answers."`
+	Local           *bool               `key:"local" unset:"false" sample:"true" doc:"Runs on this machine and costs nothing."`
+	InputPrice      *agent.MicroDollars `key:"input_price" unset:"unknown" sample:"3.00" min:"0" max:"100000" doc:"Dollars per million tokens sent."`
+	OutputPrice     *agent.MicroDollars `key:"output_price" unset:"unknown" sample:"15.00" min:"0" max:"100000" doc:"Dollars per million tokens received."`
+	CacheReadPrice  *agent.MicroDollars `key:"cache_read_price" unset:"unknown" sample:"0.30" min:"0" max:"100000" doc:"Dollars per million tokens read from the provider's cache."`
+	CacheWritePrice *agent.MicroDollars `key:"cache_write_price" unset:"unknown" sample:"3.75" min:"0" max:"100000" doc:"Dollars per million tokens written to the provider's cache."`
+}
+
+// History is the [history] section.
+type History struct {
+	MaxContextMessages int `key:"max_context_messages" default:"500" min:"2" max:"10000" doc:"At most this many of the newest messages are sent."`
+	// MaxContextTokens is 0 for the model's window.
+	MaxContextTokens int  `key:"max_context_tokens" default:"0" min:"0" max:"100000000" doc:"At most this many tokens are sent. 0 is what the model can take."`
+	Summarise        bool `key:"summarise" default:"true" doc:"Summarise what no longer fits. Summaries are shown, can be taken back, and the messages stay."`
+}
+
+// Turn is the [turn] section.
+type Turn struct {
+	Rounds   int                `key:"rounds" default:"50" min:"1" max:"10000" doc:"How often the model may be asked."`
+	WallTime time.Duration      `key:"wall_time" default:"30m" min:"1s" max:"24h" doc:"How long it may take."`
+	Tokens   int                `key:"tokens" default:"2000000" min:"0" max:"1000000000" doc:"Tokens sent and received, all rounds together. 0 sets no bound."`
+	Cost     agent.MicroDollars `key:"cost" default:"5.00" min:"0" max:"100000" doc:"What it may cost, in dollars. 0 sets no bound."`
+}
+
+// Appearance is the [appearance] section.
+type Appearance struct {
+	Theme string `key:"theme" default:"system" one_of:"system light dark" doc:"Colours of the pages; system follows the device."`
+}
+
+// Log is the [log] section.
+type Log struct {
+	Level  string `key:"level" default:"info" one_of:"debug info warn error" restart:"yes" doc:"The least important entries to write."`
+	Format string `key:"format" default:"text" one_of:"text json" restart:"yes" doc:"How an entry is written."`
+}
+
+// Bounds returns the section as the turn loop takes it.
+func (t Turn) Bounds() agent.Bounds {
+	return agent.Bounds{Rounds: t.Rounds, Wall: t.WallTime, Tokens: t.Tokens, Cost: t.Cost}
+}
+
+// Provider returns the settings of the provider called name; the defaults when
+// no layer mentions it.
+func (c Config) Provider(name string) Provider {
+	if p, ok := c.Providers[name]; ok {
+		return p
+	}
+	return newSchema().defaultProvider()
+}
+
+// Apply returns known with everything the entry says put in its place.
+func (e CatalogEntry) Apply(known agent.ModelInfo) agent.ModelInfo {
+	known.Ref = e.Ref
+	if e.Title != "" {
+		known.Title = e.Title
+	}
+	replace(&known.ContextWindow, e.ContextWindow)
+	replace(&known.MaxOutput, e.MaxOutput)
+	replace(&known.Local, e.Local)
+	replace(&known.Price.Input, e.InputPrice)
+	replace(&known.Price.Output, e.OutputPrice)
+	replace(&known.Price.CacheRead, e.CacheReadPrice)
+	replace(&known.Price.CacheWrite, e.CacheWritePrice)
+	if e.Abilities == nil {
+		return known
+	}
+	known.Tools, known.Vision, known.Documents, known.Thinking = false, false, false, false
+	for _, a := range e.Abilities {
+		switch a {
+		case "tools":
+			known.Tools = true
+		case "vision":
+			known.Vision = true
+		case "documents":
+			known.Documents = true
+		case "thinking":
+			known.Thinking = true
+		}
+	}
+	return known
+}
+
+func replace[T any](dst *T, with *T) {
+	if with != nil {
+		*dst = *with
+	}
+}

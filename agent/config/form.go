@@ -1,0 +1,123 @@
+package config
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"net/url"
+	"strconv"
+	"strings"
+)
+
+// The shapes a text may have to have.
+const (
+	formAddress = "address" // host:port
+	formURL     = "url"     // of a model server
+	formEnv     = "env"     // name of an environment variable
+	formPath    = "path"
+	formRef     = "ref" // provider/name
+)
+
+// checkForm says what is wrong with s. What may turn out to be a key pasted in
+// the wrong place is not repeated.
+func checkForm(form, s string) error {
+	switch form {
+	case formAddress:
+		return checkAddress(s)
+	case formURL:
+		return checkURL(s)
+	case formEnv:
+		bad := func(r rune) bool { return !('A' <= r && r <= 'Z' || '0' <= r && r <= '9' || r == '_') }
+		if s == "" || strings.IndexFunc(s, bad) >= 0 || '0' <= s[0] && s[0] <= '9' {
+			return errors.New("that is not the name of a variable (a key itself does not belong in this file)")
+		}
+	case formPath:
+		if strings.TrimSpace(s) == "" {
+			return errors.New("the path is empty")
+		}
+	case formRef:
+		_, err := parseRef(s)
+		return err
+	}
+	return nil
+}
+
+func checkAddress(s string) error {
+	host, port, err := net.SplitHostPort(s)
+	if err != nil {
+		return fmt.Errorf("%s is not host:port", shown(s))
+	}
+	if n, err := strconv.ParseUint(port, 10, 16); err != nil || strconv.FormatUint(n, 10) != port {
+		return fmt.Errorf("%s is not a port from 0 to 65535", shown(port))
+	}
+	if strings.ContainsAny(host, " /@?#") {
+		return fmt.Errorf("%s is not the name or address of a host", shown(host))
+	}
+	return nil
+}
+
+func checkURL(s string) error {
+	u, err := url.Parse(s)
+	switch {
+	case err != nil:
+		return errors.New("that is not a URL")
+	case u.Scheme != "http" && u.Scheme != "https":
+		return errors.New("the URL does not begin with http:// or https://")
+	case u.Hostname() == "":
+		return errors.New("the URL names no host")
+	case u.User != nil:
+		return errors.New("the URL holds a user or password; a key belongs in key_env or key_file")
+	case u.RawQuery != "" || u.ForceQuery || u.Fragment != "":
+		return errors.New("the URL holds a part after ? or #, which requests would lose")
+	}
+	return nil
+}
+
+// allowed says in words what may be written.
+func (f *field) allowed() string {
+	what := f.allowedOne()
+	if f.Type == TypeList {
+		return "a list of " + what
+	}
+	return what
+}
+
+func (f *field) allowedOne() string {
+	if len(f.Choices) > 0 {
+		quoted := make([]string, len(f.Choices))
+		for i, c := range f.Choices {
+			quoted[i] = quote(c)
+		}
+		last := len(quoted) - 1
+		return strings.Join(quoted[:last], ", ") + " or " + quoted[last]
+	}
+	switch f.form {
+	case formAddress:
+		return `host:port such as "127.0.0.1:8080"`
+	case formURL:
+		return `a URL such as "http://127.0.0.1:1234/v1"`
+	case formEnv:
+		return `a name in capitals such as "OPENAI_API_KEY"`
+	case formPath:
+		return "a path"
+	case formRef:
+		return `"provider/model"`
+	}
+	switch f.Type {
+	case TypeInteger:
+		return "a whole number" + f.bounds()
+	case TypeNumber:
+		return "a number" + f.bounds()
+	case TypeDollars:
+		return "an amount in dollars such as 0.25," + f.bounds()
+	case TypeDuration:
+		return `a duration such as "90s" or "5m",` + f.bounds()
+	case TypeBoolean:
+		return "true or false"
+	}
+	return "a text"
+}
+
+func (f *field) bounds() string {
+	return " from " + f.min + " to " + f.max
+}
