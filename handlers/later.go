@@ -1,0 +1,38 @@
+package handlers
+
+import (
+	"net/http"
+
+	"github.com/labstack/echo/v4"
+
+	"ash/views/layouts"
+	"ash/views/pages"
+)
+
+// Later answers for the parts of Ash that are not built yet.
+type Later struct {
+	*Frame
+}
+
+// Memory answers GET /memory.
+func (h *Later) Memory(c echo.Context) error {
+	return h.show(c, "Memory", layouts.Memory, pages.MemoryLater)
+}
+
+// Tools answers GET /tools.
+func (h *Later) Tools(c echo.Context) error {
+	return h.show(c, "Tools", layouts.Tools, pages.ToolsLater)
+}
+
+// Vault answers GET /vault.
+func (h *Later) Vault(c echo.Context) error {
+	return h.show(c, "Vault", layouts.Vault, pages.VaultLater)
+}
+
+func (h *Later) show(c echo.Context, title string, section layouts.Section, make func(layouts.Page) pages.Later) error {
+	page, err := h.plain(c, title, section)
+	if err != nil {
+		return err
+	}
+	return render(c, http.StatusOK, make(page).Show())
+}

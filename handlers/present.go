@@ -1,0 +1,230 @@
+package handlers
+
+import (
+	"bytes"
+	"cmp"
+	"encoding/json"
+	"slices"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"ash/agent"
+	"ash/views/components"
+)
+
+// maxOutput is how much of a tool's output a card shows, in bytes.
+const maxOutput = 32 << 10
+
+// presenter makes the views' structs of the nouns, for pages and for the event
+// stream alike.
+type presenter struct {
+	markdown Markdown
+	zone     *time.Location
+	token    string // CSRF token of the forms in what it makes
+	model    string // the one a conversation uses that has chosen none
+}
+
+// at puts a time into the zone it is shown in.
+func (p presenter) at(t time.Time) time.Time {
+	if t.IsZero() {
+		return t
+	}
+	return t.In(p.zone)
+}
+
+// message presents a message with its place among its siblings; head says that
+// the conversation ends with it.
+func (p presenter) message(n agent.Node, head bool) components.Message {
+	m := components.Message{
+		ID: n.ID, Thread: n.Thread, Role: n.Role, State: n.State, Created: p.at(n.Created),
+		Text: n.Text(), Files: p.files(n.Parts), Failure: n.Error, Sources: sources(n.Labels()),
+		Index: n.Index, Siblings: n.Siblings, Previous: n.Previous, Next: n.Next,
+		Model: n.Model.String(), Usage: n.Usage, Head: head, CSRF: p.token,
+	}
+	if n.Role == agent.RoleAssistant {
+		m.HTML = p.markdown.HTML("b-"+components.Short(n.ID), m.Text)
+		m.Thinking = p.thinking(n.Message)
+	}
+	for _, c := range n.Calls {
+		m.Calls = append(m.Calls, p.call(c))
+	}
+	return m
+}
+
+// alone presents a message nobody else stands beside, as one just stored.
+func (p presenter) alone(m agent.Message, head bool) components.Message {
+	return p.message(agent.Node{Message: m, Index: 1, Siblings: 1}, head)
+}
+
+// thinking returns the reasoning as HTML, "" when there is none to read.
+func (p presenter) thinking(m agent.Message) string {
+	var texts []string
+	for _, part := range m.Parts {
+		if t, ok := part.(agent.Thinking); ok && t.Text != "" {
+			texts = append(texts, t.Text)
+		}
+	}
+	if len(texts) == 0 {
+		return ""
+	}
+	return p.markdown.HTML("k-"+components.Short(m.ID), strings.Join(texts, "\n\n"))
+}
+
+func (p presenter) files(parts []agent.Part) []components.File {
+	var out []components.File
+	for _, part := range parts {
+		if f, ok := presentFile(part); ok {
+			out = append(out, f)
+		}
+	}
+	return out
+}
+
+// presentFile presents a part that is an attachment.
+func presentFile(part agent.Part) (components.File, bool) {
+	switch x := part.(type) {
+	case agent.Image:
+		f := attached(x.Attachment)
+		f.Image = true
+		return f, true
+	case agent.File:
+		f := attached(x.Attachment)
+		switch {
+		case x.Truncated:
+			f.Note = "the first " + components.Bytes(int64(len(x.Extract))) + " of its text"
+		case x.Extract == "":
+			f.Note = "no text in it"
+		}
+		return f, true
+	}
+	return components.File{}, false
+}
+
+func attached(a agent.Attachment) components.File {
+	return components.File{Hash: a.Hash, Name: a.Name, Size: a.Size, Media: a.Media, URL: attachmentURL(a.Hash, a.Name)}
+}
+
+// call presents a tool call in any state.
+func (p presenter) call(c agent.ToolCall) components.Call {
+	out := components.Call{
+		ID: c.ID, Thread: c.Thread, Name: c.Name, Arguments: arguments(c.Arguments),
+		State: c.State, Question: c.Question, Why: c.Why, Sources: sources(c.Labels), Binding: c.Binding,
+		Exit: c.Exit, Started: p.at(c.Started), CSRF: p.token,
+	}
+	if c.Question {
+		out.Title = "A question for you"
+	}
+	if d := c.Decision; d != nil {
+		out.Reason, out.Answer = d.Reason, d.Answer
+	}
+	if !c.Started.IsZero() && !c.Finished.IsZero() {
+		out.Duration = c.Finished.Sub(c.Started)
+	}
+	out.Output, out.Clipped = clip(agent.Message{Parts: c.Result}.Text(), maxOutput)
+	return out
+}
+
+// arguments shows what the model asked for, exactly: the one text of an object that
+// holds nothing else as it stands, other JSON indented, and what was no JSON as it came.
+func arguments(raw json.RawMessage) string {
+	var text string
+	if json.Unmarshal(raw, &text) == nil {
+		return text
+	}
+	var object map[string]json.RawMessage
+	if json.Unmarshal(raw, &object) == nil && len(object) == 1 {
+		for _, only := range object {
+			if json.Unmarshal(only, &text) == nil {
+				return text
+			}
+		}
+	}
+	var b bytes.Buffer
+	if json.Indent(&b, raw, "", "  ") != nil {
+		return string(raw)
+	}
+	return b.String()
+}
+
+// sources names where untrusted content came from, each once.
+func sources(l agent.Labels) []string {
+	var out []string
+	for _, x := range l {
+		if x.Kind == agent.LabelUntrusted {
+			out = append(out, x.Source)
+		}
+	}
+	slices.Sort(out)
+	return slices.Compact(out)
+}
+
+// attempt presents one try at one provider.
+func (p presenter) attempt(a agent.Attempt) components.Attempt {
+	out := components.Attempt{Model: a.Model.String(), Number: a.Number, Wait: a.Wait}
+	if a.Failed != nil {
+		out.Failed = a.Failed.Public
+	}
+	if a.Next != nil {
+		out.Next = a.Next.String()
+	}
+	return out
+}
+
+// row presents a conversation in the list.
+func (p presenter) row(t agent.ThreadSummary) components.ThreadRow {
+	return components.ThreadRow{
+		ID: t.ID, Title: t.Title, Snippet: t.Snippet, Updated: p.at(t.Updated),
+		Pinned: t.Pinned, Archived: !t.Archived.IsZero(), Running: t.Running, Waiting: t.Waiting,
+	}
+}
+
+// head presents the bar above a conversation.
+func (p presenter) head(t agent.Thread) components.ThreadHead {
+	return components.ThreadHead{
+		ID: t.ID, Title: t.Title, Pinned: t.Pinned, Archived: !t.Archived.IsZero(),
+		Model: cmp.Or(t.Model, p.model), CSRF: p.token,
+	}
+}
+
+// conversation presents a window of a thread as the reader gave it: the path,
+// then what is queued.
+func (p presenter) conversation(t agent.Thread, nodes []agent.Node, earlier bool, now time.Time) components.Conversation {
+	out := components.Conversation{Thread: t.ID, CSRF: p.token}
+	for _, n := range nodes {
+		m := p.message(n, n.ID == t.Head)
+		if n.State == agent.MessageQueued {
+			out.Queued = append(out.Queued, m)
+		} else {
+			out.Messages = append(out.Messages, m)
+		}
+	}
+	if earlier && len(out.Messages) > 0 {
+		out.Earlier = out.Messages[0].ID
+	}
+	components.MarkDays(out.Messages, p.at(now))
+	return out
+}
+
+// hits presents what a search found.
+func (p presenter) hits(found []agent.SearchHit) []components.Hit {
+	out := make([]components.Hit, 0, len(found))
+	for _, h := range found {
+		out = append(out, components.Hit{
+			Thread: h.Thread.ID, Message: h.Message, Title: h.Thread.Title,
+			Role: h.Role, Snippet: h.Snippet, Created: p.at(h.Created),
+		})
+	}
+	return out
+}
+
+// clip cuts a text to at most n bytes at a character, and tells whether it did.
+func clip(s string, n int) (string, bool) {
+	if len(s) <= n {
+		return s, false
+	}
+	for n > 0 && !utf8.RuneStart(s[n]) {
+		n--
+	}
+	return s[:n], true
+}
