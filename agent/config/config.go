@@ -74,15 +74,15 @@ type Provider struct {
 // CatalogEntry is a [[catalog]] section. Nil and empty fields say nothing.
 type CatalogEntry struct {
 	Ref             agent.ModelRef      `key:"ref" sample:"lmstudio/qwen3-30b" form:"ref" doc:"The model."`
-	Title           string              `key:"title" unset:"the model's name" sample:"Qwen3 30B" doc:"Name for people."`
-	ContextWindow   *int                `key:"context_window" unset:"unknown" sample:"131072" min:"0" max:"100000000" doc:"Tokens the model can take in, its answer included."`
-	MaxOutput       *int                `key:"max_output" unset:"unknown" sample:"16384" min:"0" max:"100000000" doc:"Longest answer the model can give, in tokens."`
-	Abilities       []string            `key:"abilities" unset:"none" sample:"tools, vision" one_of:"tools vision documents thinking" doc:"What the model can do: call tools, see images, read PDF files itself, think before it answers."`
-	Local           *bool               `key:"local" unset:"false" sample:"true" doc:"Runs on this machine and costs nothing."`
-	InputPrice      *agent.MicroDollars `key:"input_price" unset:"unknown" sample:"3.00" min:"0" max:"100000" doc:"Dollars per million tokens sent."`
-	OutputPrice     *agent.MicroDollars `key:"output_price" unset:"unknown" sample:"15.00" min:"0" max:"100000" doc:"Dollars per million tokens received."`
-	CacheReadPrice  *agent.MicroDollars `key:"cache_read_price" unset:"unknown" sample:"0.30" min:"0" max:"100000" doc:"Dollars per million tokens read from the provider's cache."`
-	CacheWritePrice *agent.MicroDollars `key:"cache_write_price" unset:"unknown" sample:"3.75" min:"0" max:"100000" doc:"Dollars per million tokens written to the provider's cache."`
+	Title           string              `key:"title" unset:"as the built-in catalog has it" sample:"Qwen3 30B" doc:"Name for people."`
+	ContextWindow   *int                `key:"context_window" unset:"as the built-in catalog has it" sample:"131072" min:"0" max:"100000000" doc:"Tokens the model can take in, its answer included."`
+	MaxOutput       *int                `key:"max_output" unset:"as the built-in catalog has it" sample:"16384" min:"0" max:"100000000" doc:"Longest answer the model can give, in tokens."`
+	Abilities       []string            `key:"abilities" unset:"as the built-in catalog has it" sample:"tools, vision" one_of:"tools vision documents thinking" doc:"What the model can do: call tools, see images, read PDF files itself, think before it answers."`
+	Local           *bool               `key:"local" unset:"as the built-in catalog has it" sample:"true" doc:"Runs on this machine and costs nothing."`
+	InputPrice      *agent.MicroDollars `key:"input_price" unset:"as the built-in catalog has it" sample:"3.00" min:"0" max:"100000" doc:"Dollars per million tokens sent."`
+	OutputPrice     *agent.MicroDollars `key:"output_price" unset:"as the built-in catalog has it" sample:"15.00" min:"0" max:"100000" doc:"Dollars per million tokens received."`
+	CacheReadPrice  *agent.MicroDollars `key:"cache_read_price" unset:"as the built-in catalog has it" sample:"0.30" min:"0" max:"100000" doc:"Dollars per million tokens read from the provider's cache."`
+	CacheWritePrice *agent.MicroDollars `key:"cache_write_price" unset:"as the built-in catalog has it" sample:"3.75" min:"0" max:"100000" doc:"Dollars per million tokens written to the provider's cache."`
 }
 
 // History is the [history] section.

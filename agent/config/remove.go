@@ -22,6 +22,9 @@ func (e *editor) remove(p place) {
 			e.cutBlock(span{h.line.start, e.lastKeyEnd(i)})
 		}
 	}
+	if p.section.shape == listed && p.field == nil {
+		return // an entry in a list of inline tables is left to the person
+	}
 	var done []span
 	for _, it := range e.doc.items {
 		inside := func(s span) bool { return s.start <= it.key.start && it.value.end <= s.end }
