@@ -17,6 +17,7 @@ type history struct {
 
 	places map[agent.ID]int // of the messages on the path
 	suffix []int            // tokens of the blocks from i on
+	most   float64          // the share to cut back to, at most
 }
 
 // choice is what of a history is sent.
@@ -31,15 +32,17 @@ type choice struct {
 
 // History is left out in big steps. Were the oldest message dropped on every turn, the prompt would
 // begin differently each time and no provider's cache would ever hit. So once a conversation is too long, it is cut back to a
-// share of the room between keepLow and keepHigh, and the cut stays where it is while the conversation grows:
+// share of the room, and the cut stays where it is while the conversation grows:
 //
-//   - with a summary, the summary's end is the cut, until the rest has grown too long again;
-//   - without one, the cut is put at the message of the person whose id has the highest hash among
-//     those in the share. That message stays the highest for about as many turns as the share holds, then another is: the same
-//     choice on every turn without remembering anything (content-defined chunking).
+//   - with a summary, the summary's end is the cut, until the rest has grown too long again; it is then cut back to at most
+//     keepSummed, so that the next summary is not due at once;
+//   - without one, the cut is put at the message of the person whose id has the highest hash among those that leave a share
+//     between keepLow and keepHigh. It remains the highest for about half as many turns as there are in that span: the same choice turn
+//     after turn without remembering anything (content-defined chunking).
 const (
-	keepLow  = 0.35
-	keepHigh = 0.75
+	keepLow    = 0.3
+	keepSummed = 0.7
+	keepHigh   = 0.95
 )
 
 // choose decides what is sent.
@@ -65,6 +68,10 @@ func (h *history) choose(rd *renderer) choice {
 		for first < len(h.blocks) && h.places[h.blocks[first].message.ID] <= end {
 			first++
 		}
+	}
+	h.most = keepHigh
+	if c.summary != nil {
+		h.most = keepSummed
 	}
 	start, extra, fits := h.cut(first, c.trigger, limit, room, truncated && c.summary == nil)
 	c.kept, c.fits = h.from(start, extra), fits
@@ -130,7 +137,7 @@ func (h *history) cut(first, trigger, limit, room int, moving bool) (start, extr
 }
 
 // best chooses a cut among the blocks low to high: between turns (extra < 0, and the person has spoken) only before
-// messages of the person. In the share keepLow to keepHigh the rank decides, else the longest that fits.
+// messages of the person. Where the share is right the rank decides, else the longest that fits.
 func (h *history) best(low, high, extra, limit, room int) (start int, ok bool) {
 	turns := h.blocks[high].person()
 	start = -1
@@ -140,10 +147,10 @@ func (h *history) best(low, high, extra, limit, room int) (start int, ok bool) {
 			continue
 		}
 		load := h.load(s, extra, limit, room)
-		if load > 1 || load > keepHigh && shared {
+		if load > 1 || load > h.most && shared {
 			break
 		}
-		inShare := load >= keepLow && load <= keepHigh
+		inShare := load >= keepLow && load <= h.most
 		if r := rankOf(h.blocks[s].message.ID); !inShare || !shared || r > rank {
 			start, rank, shared = s, r, inShare
 		}

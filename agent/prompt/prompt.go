@@ -120,6 +120,7 @@ func (b *Builder) Build(ctx context.Context, r agent.PromptRequest) (agent.Built
 	var chosen choice
 	for limit := maxData; ; limit /= 2 {
 		rd := b.renderer(r, f, limit)
+		rd.blobs = rd.blobs && limit > minData // pictures give way last
 		h.blocks = rd.blocks(r.Path)
 		if len(h.blocks) == 0 {
 			return agent.BuiltPrompt{}, agent.Errorf(agent.CodeInvalid, "There is nothing to answer yet.")

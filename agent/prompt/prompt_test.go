@@ -254,3 +254,14 @@ func TestHelloIsSmall(t *testing.T) {
 	}
 	t.Logf("hello: %d bytes as JSON, %d on the wire, %d tokens", len(body), len(wire(built.Prompt)), built.Tokens)
 }
+
+// failing is an identity that fails with its error, and a memory that fails in Core, or in Recall when the error is nil.
+type failing struct{ err error }
+
+func (f failing) System(context.Context) (string, error) { return "", f.err }
+func (f failing) Core(context.Context, agent.Thread) (agent.Text, error) {
+	return agent.Text{}, f.err
+}
+func (f failing) Recall(context.Context, agent.PromptRequest) ([]Recalled, error) {
+	return nil, os.ErrClosed
+}
