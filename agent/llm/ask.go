@@ -35,7 +35,7 @@ func (p *Providers) list(ctx context.Context, one *provider, limit time.Duration
 	defer cancel()
 	models, err := one.client.Models(ctx)
 	if err != nil {
-		return nil, asAgent(err, agent.ModelRef{Provider: one.settings.Name})
+		return nil, Wrap(err, agent.ModelRef{Provider: one.settings.Name})
 	}
 	out := make([]agent.ModelInfo, 0, len(models))
 	p.mu.Lock()
@@ -95,7 +95,7 @@ func (p *Providers) test(ctx context.Context, l link) (Report, error) {
 			return report, nil
 		}
 	}
-	return Report{}, asAgent(NewFault(FaultMalformed, "the answer was empty", nil), l.info.Ref)
+	return Report{}, Wrap(NewFault(FaultMalformed, "the answer was empty", nil), l.info.Ref)
 }
 
 // Found is a provider that could be used without further settings.

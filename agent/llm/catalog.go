@@ -167,7 +167,7 @@ func (c *Catalog) Names(vendor string) []string {
 // describe puts together what is known of a model: the person's word first, then what its server said, then the catalog, then careful defaults.
 func (c *Catalog) describe(s Settings, name string, said agent.ModelInfo) agent.ModelInfo {
 	info := agent.ModelInfo{}
-	known, found := c.Find(s.vendor().Kind, name)
+	known, found := c.Find(s.Vendor().Kind, name)
 	fill(&info, said)
 	fill(&info, known)
 	if !found && !abilities(said) {

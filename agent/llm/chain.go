@@ -36,6 +36,9 @@ func (r Retry) complete() Retry {
 // patience is how long a server may make Ash wait while another model could be asked.
 const patience = 5 * time.Second
 
+// afterStop is how long a provider may take to send its counts once the answer is whole.
+const afterStop = 5 * time.Second
+
 // link is one model of a chain.
 type link struct {
 	provider *provider
@@ -78,7 +81,7 @@ func (r *run) askAll(ctx context.Context) {
 			return
 		}
 	}
-	err := asAgent(r.first, r.first.Model)
+	err := Wrap(r.first, r.first.Model)
 	switch {
 	case r.others == 1:
 		err.Public += " The other model failed as well."
@@ -119,7 +122,7 @@ func (r *run) ask(ctx context.Context, l link, next *agent.ModelRef) (over bool)
 			}
 		}
 		if a.begun || fault.Kind == FaultCancelled {
-			r.yield(agent.Delta{}, asAgent(fault, l.info.Ref))
+			r.yield(agent.Delta{}, Wrap(fault, l.info.Ref))
 			return true
 		}
 		if !again {
@@ -127,7 +130,7 @@ func (r *run) ask(ctx context.Context, l link, next *agent.ModelRef) (over bool)
 			return false
 		}
 		if err := pause(ctx, wait); err != nil {
-			r.yield(agent.Delta{}, asAgent(err, l.info.Ref))
+			r.yield(agent.Delta{}, Wrap(err, l.info.Ref))
 			return true
 		}
 	}
@@ -189,6 +192,7 @@ type attemptRun struct {
 	begun bool // a delta of content has been passed on
 	broke bool // the caller wants no more
 	err   error
+	done  bool // the model said why it ended; what may still come are counts
 	start time.Time
 	usage agent.Usage
 }
@@ -210,7 +214,11 @@ func (a *attemptRun) stream(ctx context.Context) {
 			break
 		}
 		watch.beat()
-		if !a.begun && content(d.Kind) {
+		switch {
+		case d.Kind == agent.DeltaStop:
+			a.done = true
+			watch.begun(min(settings.Stall, afterStop))
+		case !a.begun && content(d.Kind):
 			watch.begun(settings.Stall)
 		}
 		if !a.pass(d) {
@@ -219,8 +227,11 @@ func (a *attemptRun) stream(ctx context.Context) {
 		}
 		watch.beat()
 	}
-	// A client that ended without a word about its cancelled context did not finish either.
-	if a.err == nil && ctx.Err() != nil {
+	switch {
+	case a.done:
+		a.err = nil // the answer is whole, whatever became of the connection after it
+	case a.err == nil && ctx.Err() != nil:
+		// A client that ended without a word about its cancelled context did not finish either.
 		a.err = a.because(ctx, ctx.Err())
 	}
 	a.end()
@@ -255,7 +266,9 @@ func (a *attemptRun) end() {
 func (a *attemptRun) report() bool {
 	u := a.usage
 	u.Duration = time.Since(a.start)
-	u.Cost = a.link.info.Price.Cost(u)
+	if u.Cost == 0 { // some providers say themselves what a call cost
+		u.Cost = a.link.info.Price.Cost(u)
+	}
 	return a.yield(agent.Delta{Kind: agent.DeltaUsage, Usage: &u}, nil)
 }
 

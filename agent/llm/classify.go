@@ -86,6 +86,9 @@ func BodyFault(status int, body []byte) *Fault {
 	if message == "" && !isHTML("", body) && !json.Valid(body) {
 		message = string(body)
 	}
+	if n, err := strconv.Atoi(code); err == nil && status == 0 && n >= 400 && n < 600 {
+		status = n // in a stream the status has no other place (OpenRouter, Gemini)
+	}
 	f := NewFault(kindOf(status, typ, code, message), message, nil)
 	f.Status = status
 	return f

@@ -5,10 +5,10 @@
 //
 // Each wire format is a Dialect in a folder of its own (openai, anthropic,
 // ollama, offline, …) that imports this package; this package imports none of
-// them, cmd/ash passes them in. A dialect's client makes exactly one request
-// per Stream and reports a failure as a *Fault; everything about trying again
-// (timeouts for the first token and for stalls, backoff, fallback, cost) is the
-// chain's alone.
+// them, cmd/ash passes them in. A dialect's client makes one request per Stream
+// (a second one only to leave out an option the server refuses) and reports a
+// failure as a *Fault; everything about trying again (timeouts for the first
+// token and for stalls, backoff, fallback, cost) is the chain's alone.
 //
 // What holds here:
 //   - An error that leaves the package is an *agent.Error whose public text says

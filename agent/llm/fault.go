@@ -191,8 +191,8 @@ func again(after time.Duration) string {
 	return fmt.Sprintf(". Try again in %s", after.Round(time.Second))
 }
 
-// asAgent wraps err as the one error type that leaves the package, around a Fault of model ref.
-func asAgent(err error, ref agent.ModelRef) *agent.Error {
+// Wrap wraps err as the one error type that leaves the package, around a Fault of model ref.
+func Wrap(err error, ref agent.ModelRef) *agent.Error {
 	f := FaultOf(err)
 	if f == nil {
 		f = TransportFault(err)

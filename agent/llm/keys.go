@@ -77,7 +77,7 @@ func (k *Keys) key(s Settings) (string, error) {
 	if origin.Problem != "" {
 		return "", NewFault(FaultNoKey, origin.Problem, nil)
 	}
-	if key == "" && s.vendor().NeedKey {
+	if key == "" && s.Vendor().NeedKey {
 		return "", NewFault(FaultNoKey, "looked for "+strings.Join(keyVariables(s), " and "), nil)
 	}
 	return key, nil
@@ -119,7 +119,7 @@ func keyVariables(s Settings) []string {
 	if s.KeyEnv != "" {
 		return []string{s.KeyEnv}
 	}
-	return s.vendor().KeyEnv
+	return s.Vendor().KeyEnv
 }
 
 // readKeyFile reads a key from a file only its owner can read. Errors are sentences for the person and name the path, never the content.

@@ -214,7 +214,7 @@ type Status struct {
 func (p *Providers) Status() []Status {
 	var out []Status
 	for _, one := range p.current.Load().providers {
-		out = append(out, Status{Settings: one.settings, Vendor: one.settings.vendor(), Key: p.keys.Origin(one.settings)})
+		out = append(out, Status{Settings: one.settings, Vendor: one.settings.Vendor(), Key: p.keys.Origin(one.settings)})
 	}
 	slices.SortFunc(out, func(a, b Status) int { return cmp.Compare(a.Settings.Name, b.Settings.Name) })
 	return out

@@ -126,9 +126,9 @@ func vendorAt(baseURL string) (Vendor, bool) {
 	return Vendor{}, false
 }
 
-// vendor returns who s speaks to: by address first, by kind otherwise. A server at an address of its
+// Vendor returns who s speaks to: by address first, by kind otherwise. A server at an address of its
 // own may well need no key.
-func (s Settings) vendor() Vendor {
+func (s Settings) Vendor() Vendor {
 	v, known := VendorOf(s.Kind)
 	if s.BaseURL == "" || sameHost(s.BaseURL, v.BaseURL) {
 		return v
