@@ -1,0 +1,136 @@
+package offline
+
+import (
+	"regexp"
+	"strings"
+
+	"ash/agent"
+)
+
+// talk is what the prompt says about the conversation.
+type talk struct {
+	words       string   // the person's newest words
+	earlier     []string // their words before that, oldest first
+	attachments []string // names of what came with the newest message
+	said        []string // everything in the conversation, folded by plainText
+	results     []agent.ToolResult
+	answered    int // replies so far
+}
+
+// The prompt wraps what is not the person's word: data in fences, notes of Ash in brackets.
+var (
+	fenced = regexp.MustCompile(`(?s)<data-([0-9a-f]+) from="([^"]*)"[^>]*>\n.*?\n</data-[0-9a-f]+>`)
+	note   = regexp.MustCompile(`(?s)^\[(sent|by now|the person stopped|your message above|remembered|earlier steps|go on|this message is empty|the conversation|the tool)\b[^\]]*\]$`)
+	pinned = regexp.MustCompile(`^\[(?:Image|File|image|file) "([^"]*)"`)
+)
+
+// listen reads the conversation out of a prompt.
+func listen(ms []agent.PromptMessage) talk {
+	var t talk
+	for i, m := range ms {
+		if m.Role == agent.RoleAssistant {
+			t.answered++
+			for _, p := range m.Parts {
+				if s, ok := p.(agent.Text); ok {
+					t.said = append(t.said, plainText(s.Text))
+				}
+			}
+			continue
+		}
+		words, attachments, results := hear(m)
+		if len(results) > 0 && words == "" {
+			if i == len(ms)-1 {
+				t.results = results
+			}
+			continue
+		}
+		if t.words != "" {
+			t.earlier = append(t.earlier, t.words)
+		}
+		t.words, t.attachments, t.results = words, attachments, nil
+		if words != "" {
+			t.said = append(t.said, plainText(words))
+		}
+	}
+	return t
+}
+
+// hear separates the person's own words from what Ash put around them.
+func hear(m agent.PromptMessage) (words string, attachments []string, results []agent.ToolResult) {
+	var kept []string
+	for _, p := range m.Parts {
+		switch p := p.(type) {
+		case agent.Image:
+			attachments = append(attachments, p.Attachment.Name)
+		case agent.File:
+			attachments = append(attachments, p.Attachment.Name)
+		case agent.ToolResult:
+			results = append(results, p)
+		case agent.Text:
+			text := fenced.ReplaceAllStringFunc(p.Text, func(s string) string {
+				attachments = append(attachments, fenced.FindStringSubmatch(s)[2])
+				return ""
+			})
+			for paragraph := range strings.SplitSeq(text, "\n\n") {
+				if name := pinned.FindStringSubmatch(paragraph); name != nil {
+					attachments = append(attachments, name[1])
+					break // the rest of the part is the file's text
+				}
+				if trimmed := strings.TrimSpace(paragraph); trimmed != "" && !note.MatchString(trimmed) {
+					kept = append(kept, paragraph)
+				}
+			}
+		}
+	}
+	return strings.TrimSpace(strings.Join(kept, "\n\n")), attachments, results
+}
+
+// search returns the last words that were looked for in this conversation, and how many times "more" was asked since.
+func (t talk) search() (words string, pages int) {
+	for i := len(t.earlier) - 1; i >= 0; i-- {
+		switch c := parse(t.earlier[i]); c.Verb {
+		case verbMore:
+			pages++
+		case verbFind, verbNone:
+			return c.Words, pages
+		case verbQuote:
+			if c.Words != "" {
+				return c.Words, pages
+			}
+		}
+	}
+	return "", 0
+}
+
+// longSnippet is the length from which a piece of text found in the conversation is taken for that very place, in bytes.
+const longSnippet = 40
+
+// known reports whether a hit is this conversation itself: one of its messages, or its title, which is
+// made of its first words.
+func (t talk) known(h agent.SearchHit) bool {
+	text := plainText(snippetText(h))
+	if text == "" {
+		return true
+	}
+	for i, s := range t.said {
+		switch {
+		case s == text, len(text) >= longSnippet && strings.Contains(s, text):
+			return true
+		case h.Message == "" && i == 0 && strings.HasPrefix(s, text):
+			return true
+		}
+	}
+	return false
+}
+
+// plainText folds text for comparison: case, space and marks of Markdown do not count.
+func plainText(s string) string {
+	s = strings.Map(func(r rune) rune {
+		switch {
+		case strings.ContainsRune("*_`\\>#…", r):
+			return -1
+		}
+		return r
+	}, s)
+	return strings.ToLower(strings.Join(strings.Fields(s), " "))
+}
