@@ -75,7 +75,7 @@ func (c *conversation) edit(ctx context.Context, old ID, m NewMessage) (Posted, 
 		return posted, err
 	}
 	c.closed(posted.Superseded)
-	c.moved(ctx)
+	c.engine.moved(ctx, c.thread)
 	c.begin(ctx, posted.Turn)
 	return posted, nil
 }
@@ -93,7 +93,7 @@ func (c *conversation) regenerate(ctx context.Context, message ID) (Turn, error)
 	if err != nil {
 		return Turn{}, err
 	}
-	c.moved(ctx)
+	c.engine.moved(ctx, c.thread)
 	c.begin(ctx, turn)
 	return turn, nil
 }
@@ -120,7 +120,7 @@ func (c *conversation) goOn(ctx context.Context) (Turn, error) {
 		return Turn{}, err
 	}
 	if below != from.ID {
-		c.moved(ctx)
+		c.engine.moved(ctx, c.thread)
 	}
 	c.begin(ctx, turn)
 	return turn, nil
@@ -178,7 +178,7 @@ func (c *conversation) branch(ctx context.Context, message ID) (Thread, error) {
 		return Thread{}, err
 	}
 	c.closed(cancelled)
-	c.engine.Publisher.Publish(Envelope{Thread: c.thread, Path: "ash", Event: ThreadEvent{Thread: t, Moved: true}})
+	c.engine.moved(ctx, c.thread)
 	return t, nil
 }
 
@@ -229,16 +229,6 @@ func (c *conversation) closed(calls []ToolCall) {
 	for _, call := range calls {
 		c.engine.publishCall(call, ToolResultEvent{Call: call})
 	}
-}
-
-// moved tells that the head went elsewhere: the conversation must be shown anew.
-func (c *conversation) moved(ctx context.Context) {
-	t, err := c.engine.Store.Thread(ctx, c.thread)
-	if err != nil {
-		c.engine.Logger.Error("thread could not be read", "thread", c.thread, "error", err)
-		return
-	}
-	c.engine.Publisher.Publish(Envelope{Thread: c.thread, Path: "ash", Event: ThreadEvent{Thread: t, Moved: true}})
 }
 
 // publishCall publishes an event of a call, correlated by the call's id, in the tool's lane.

@@ -23,7 +23,9 @@ type Settings struct {
 	MaxMessages int      // of history looked at for one prompt
 	MaxTokens   int      // of one reply; 0 leaves it to the model
 	Temperature *float64 // nil leaves it to the provider
-	ModelTitles bool     // let the model name a conversation after its first exchange
+	Titles      bool     // let a model name a conversation after its first exchange
+	TitleModel  string   // which one; "" is the thread's own
+	Summarise   bool     // summarise what no longer fits
 }
 
 // Options wires an Engine. All fields but Tools, Logger and Now are required.
@@ -105,7 +107,7 @@ func (e *Engine) CreateThread(ctx context.Context, o Origin) (Thread, error) {
 	if err := e.Store.CreateThread(ctx, t); err != nil {
 		return Thread{}, err
 	}
-	e.publishThread(t, false)
+	e.touched(ctx, t.ID)
 	return t, nil
 }
 
@@ -115,7 +117,7 @@ func (e *Engine) PatchThread(ctx context.Context, id ID, p ThreadPatch) (Thread,
 	if err != nil {
 		return Thread{}, err
 	}
-	e.publishThread(t, false)
+	e.touched(ctx, id)
 	return t, nil
 }
 
@@ -205,7 +207,18 @@ func (e *Engine) publish(thread, turn ID, ev Event) EventID {
 	return e.Publisher.Publish(Envelope{Thread: thread, Turn: turn, Path: "ash", Event: ev})
 }
 
-// publishThread tells the whole house that a thread changed: every list shows it.
-func (e *Engine) publishThread(t Thread, moved bool) {
-	e.Publisher.Publish(Envelope{Path: "ash", Event: ThreadEvent{Thread: t, Moved: moved}})
+// touched tells the whole house that a thread changed: every list shows it.
+func (e *Engine) touched(ctx context.Context, thread ID) { e.publishThread(ctx, thread, "", false) }
+
+// moved tells everybody who shows a thread that its head went elsewhere.
+func (e *Engine) moved(ctx context.Context, thread ID) { e.publishThread(ctx, thread, thread, true) }
+
+// publishThread puts a thread as lists show it on a topic: a thread's own, or "" for the house.
+func (e *Engine) publishThread(ctx context.Context, thread, topic ID, moved bool) {
+	t, err := e.Store.Summary(ctx, thread)
+	if err != nil {
+		e.Logger.Warn("thread could not be read", "thread", thread, "error", err)
+		return
+	}
+	e.Publisher.Publish(Envelope{Thread: topic, Path: "ash", Event: ThreadEvent{Thread: t, Moved: moved}})
 }

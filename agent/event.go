@@ -103,7 +103,7 @@ type (
 	TurnEvent struct{ Turn Turn }
 	// ThreadEvent: a thread was made, renamed, moved to another branch, archived or deleted.
 	ThreadEvent struct {
-		Thread Thread
+		Thread ThreadSummary
 		Moved  bool // the head moved: the conversation must be shown anew
 	}
 )

@@ -260,7 +260,7 @@ func (e *Engine) prompt(ctx context.Context, tail Tail, s Settings, model Model,
 	if err != nil {
 		return Prompt{}, err
 	}
-	if len(built.Overflow) > 0 {
+	if len(built.Overflow) > 0 && s.Summarise {
 		built, err = e.summarise(ctx, tail, model, r, built)
 		if err != nil {
 			return Prompt{}, err

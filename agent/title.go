@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"cmp"
 	"context"
 	"strings"
 	"time"
@@ -32,7 +33,7 @@ func (c *conversation) nameByWords(ctx context.Context, t Thread, m Message) {
 // nameThread asks the model for a better title after the first exchange. It
 // delays nothing: it runs beside the conversation and gives up silently.
 func (e *Engine) nameThread(thread ID) {
-	if !e.Settings().ModelTitles {
+	if !e.Settings().Titles {
 		return
 	}
 	e.owners.Go(func() {
@@ -53,7 +54,7 @@ func (e *Engine) titleByModel(ctx context.Context, thread ID) error {
 	if err != nil || len(path) != 2 { // only the first exchange
 		return err
 	}
-	model, info, err := e.Models.Pick(ctx, t.Model)
+	model, info, err := e.Models.Pick(ctx, cmp.Or(e.Settings().TitleModel, t.Model))
 	if err != nil || info.Ref.Provider == "offline" {
 		return err
 	}
@@ -117,14 +118,4 @@ func clip(s string, n int) string {
 		n--
 	}
 	return s[:n]
-}
-
-// touched tells every list that a thread has something new.
-func (e *Engine) touched(ctx context.Context, thread ID) {
-	t, err := e.Store.Thread(ctx, thread)
-	if err != nil {
-		e.Logger.Warn("thread could not be read", "thread", thread, "error", err)
-		return
-	}
-	e.publishThread(t, false)
 }

@@ -17,6 +17,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"ash/agent"
+	"ash/agent/attachment"
 	"ash/agent/config"
 )
 
@@ -30,6 +31,9 @@ const (
 )
 
 func main() {
+	if len(os.Args) == 2 && os.Args[1] == pdfCommand { // a process of its own for one PDF: see pdfReader
+		os.Exit(attachment.Helper(os.Stdin, os.Stdout))
+	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	code := run(ctx, os.Args[1:], os.Stdin, os.Stdout, os.Stderr)
 	stop()
@@ -56,14 +60,16 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 		return exitUsage
 	case errors.As(err, &known):
 		fmt.Fprintln(stderr, "ash:", known.Public)
+	case errors.Is(err, context.Canceled):
+		fmt.Fprintln(stderr, "ash: stopped")
 	default:
 		fmt.Fprintln(stderr, "ash:", err)
 	}
-	return exitCode(ctx, err)
+	return exitCode(err)
 }
 
-func exitCode(ctx context.Context, err error) int {
-	if errors.Is(err, context.Canceled) && ctx.Err() != nil {
+func exitCode(err error) int {
+	if errors.Is(err, context.Canceled) {
 		return exitInterrupted
 	}
 	if c := agent.CodeOf(err); c == agent.CodeUnavailable || c == agent.CodeExhausted {

@@ -1,0 +1,247 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"io"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"sync"
+	"time"
+
+	"github.com/spf13/pflag"
+
+	"ash/agent"
+	"ash/agent/attachment"
+	"ash/agent/config"
+	"ash/agent/feed"
+	"ash/agent/identity"
+	"ash/agent/llm"
+	"ash/agent/prompt"
+	"ash/store"
+)
+
+// frames is how many frames of a streaming answer a page gets a second, at most.
+const frames = 30
+
+// modelFlags name a model server without any config file.
+type modelFlags struct {
+	model   string
+	baseURL string
+}
+
+func (f *modelFlags) register(flags *pflag.FlagSet) {
+	flags.StringVar(&f.model, "model", "", "model to use: openai/NAME, anthropic/NAME, ollama/NAME, offline, or any configured provider")
+	flags.StringVar(&f.baseURL, "base-url", "", "where the provider of --model is reached")
+}
+
+// overrides are the flags as settings, which win over the file and the environment.
+func (f modelFlags) overrides() ([]config.Override, error) {
+	if f.model == "" {
+		if f.baseURL != "" {
+			return nil, usageError{errors.New("--base-url needs --model")}
+		}
+		return nil, nil
+	}
+	ref := llm.ParseRef(f.model)
+	out := []config.Override{{Key: "models.order", Value: ref.String(), Flag: "--model"}}
+	if f.baseURL != "" {
+		out = append(out, config.Override{Key: "providers." + ref.Provider + ".base_url", Value: f.baseURL, Flag: "--base-url"})
+	}
+	return out, nil
+}
+
+// app is everything behind the doors: what serve and chat have in common.
+type app struct {
+	home      string
+	lock      *homeLock
+	config    *config.Book
+	log       *slog.Logger
+	store     *store.Store
+	book      *identity.Book
+	files     *attachment.Store
+	providers *llm.Providers
+	feed      *feed.Feed
+	engine    *agent.Engine
+	owner     agent.Person
+	stopping  context.CancelFunc // ends what runs beside: ledger, watching of the config file
+	beside    sync.WaitGroup
+}
+
+// openApp takes the home and opens everything in it. The caller closes it.
+func openApp(ctx context.Context, home string, overrides []config.Override) (_ *app, err error) {
+	a := &app{home: home}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, a.close(context.WithoutCancel(ctx)))
+		}
+	}()
+	if a.lock, err = lockHome(home); err != nil {
+		return nil, err
+	}
+	if a.config, err = config.Open(config.Options{Home: home, Environ: os.Environ(), Overrides: overrides}); err != nil {
+		return nil, err
+	}
+	a.log = newLogger(a.config.Current().Config().Log, os.Stderr)
+	if err = a.openStore(ctx); err != nil {
+		return nil, err
+	}
+	settings := a.config.Current().Config()
+	if a.book, err = identity.Open(ctx, settings.Workspace.Path, a.store, identity.Options{Tokens: prompt.Tokens, Log: a.log}); err != nil {
+		return nil, err
+	}
+	if a.files, err = attachment.Open(filepath.Join(home, "attachments"), attachment.Options{PDF: pdfReader(), Log: a.log}); err != nil {
+		return nil, err
+	}
+	if a.providers, err = newProviders(settings, a.store, a.log); err != nil {
+		return nil, err
+	}
+	a.start()
+	return a, nil
+}
+
+// openStore opens the database and puts in order what a crash left open.
+func (a *app) openStore(ctx context.Context) (err error) {
+	if a.store, err = store.Open(ctx, store.Options{Path: databasePath(a.home), Logger: a.log}); err != nil {
+		return err
+	}
+	found, err := a.store.Recover(ctx)
+	if err != nil {
+		return err
+	}
+	if found != (agent.Recovery{}) {
+		a.log.Warn("the last run ended in the middle of something; nothing is resumed by itself",
+			"turns", found.Turns, "replies", found.Replies, "calls", found.Calls)
+	}
+	a.owner, err = a.store.Owner(ctx)
+	return err
+}
+
+// start wires the engine and the ledger.
+func (a *app) start() {
+	a.feed = feed.New(time.Second / frames)
+	builder := prompt.New(prompt.Options{
+		Identity: a.book, Blobs: a.files, Log: a.log,
+		Settings: func() prompt.Settings {
+			c := a.config.Current().Config()
+			return prompt.Settings{MaxMessages: c.History.MaxContextMessages, MaxTokens: c.Models.MaxTokens}
+		},
+	})
+	a.engine = agent.NewEngine(agent.Options{
+		Store: a.store, Prompter: builder, Models: a.providers, Publisher: a.feed,
+		Settings: func() agent.Settings { return engineSettings(a.config.Current().Config()) },
+		Logger:   a.log,
+	})
+	ctx, cancel := context.WithCancel(context.Background())
+	a.stopping = cancel
+	a.beside.Go(func() { a.keepLedger(ctx) })
+	a.beside.Go(func() {
+		a.config.Follow(ctx, configPoll, func(err error) {
+			if err != nil {
+				a.log.Error("config.toml was changed, but what it says cannot be used; the old settings stay", "error", err)
+			}
+		})
+	})
+	a.config.Subscribe(func(_, now *config.Snapshot) {
+		c := now.Config()
+		if err := a.providers.Reload(providerSettings(c), c.Models.Order); err != nil {
+			a.log.Error("model providers could not be set up anew; the old ones stay", "error", err)
+		}
+	})
+}
+
+// configPoll is how often config.toml is looked at for changes made by an editor.
+const configPoll = 2 * time.Second
+
+func engineSettings(c config.Config) agent.Settings {
+	return agent.Settings{
+		Bounds: c.Turn.Bounds(), MaxMessages: c.History.MaxContextMessages,
+		MaxTokens: c.Models.MaxTokens, Temperature: c.Models.Temperature,
+		Titles: true, TitleModel: c.Models.TitleModel.String(), Summarise: c.History.Summarise,
+	}
+}
+
+// ledgerPause gathers events, so that the trace costs at most one write a second.
+const ledgerPause = time.Second
+
+// keepLedger writes the trace of events until ctx ends.
+func (a *app) keepLedger(ctx context.Context) {
+	for batch := range a.feed.Tap(ctx) {
+		if len(batch.Events) == 0 {
+			continue
+		}
+		if err := a.store.AppendEvents(context.WithoutCancel(ctx), batch.Events); err != nil {
+			a.log.Error("events could not be written to the ledger", "events", len(batch.Events), "error", err)
+		}
+		select {
+		case <-time.After(ledgerPause):
+		case <-ctx.Done():
+		}
+	}
+}
+
+// rest puts away running answers, then ends every stream.
+func (a *app) rest(ctx context.Context) error {
+	if a.engine == nil {
+		return nil
+	}
+	err := a.engine.Close(ctx)
+	a.feed.Close()
+	return err
+}
+
+// close gives everything back, in the opposite order of opening.
+func (a *app) close(ctx context.Context) error {
+	var errs []error
+	if a.engine != nil {
+		errs = append(errs, a.rest(ctx))
+		a.stopping()
+		a.beside.Wait()
+	}
+	if a.providers != nil {
+		a.providers.Close()
+	}
+	if a.files != nil {
+		errs = append(errs, a.files.Close())
+	}
+	if a.book != nil {
+		errs = append(errs, a.book.Close())
+	}
+	if a.store != nil {
+		errs = append(errs, a.store.Close())
+	}
+	if a.lock != nil {
+		errs = append(errs, a.lock.release())
+	}
+	return errors.Join(errs...)
+}
+
+// databasePath is where a home has its database.
+func databasePath(home string) string { return filepath.Join(home, "ash.db") }
+
+// newLogger writes what the settings ask for to standard error.
+func newLogger(c config.Log, w io.Writer) *slog.Logger {
+	var level slog.Level
+	if err := level.UnmarshalText([]byte(c.Level)); err != nil {
+		level = slog.LevelInfo // the config allows only the four names
+	}
+	options := &slog.HandlerOptions{Level: level}
+	if c.Format == "json" {
+		return slog.New(slog.NewJSONHandler(w, options))
+	}
+	return slog.New(slog.NewTextHandler(w, options))
+}
+
+// pdfCommand is the hidden command that reads one PDF in a process of its own.
+const pdfCommand = "pdf-text"
+
+// pdfReader reads PDFs in a process of its own, so that a hostile file can take
+// down only that; where the binary does not know its own path, in this one.
+func pdfReader() attachment.PDFReader {
+	self, err := os.Executable()
+	if err != nil {
+		return attachment.InProcess{}
+	}
+	return attachment.Subprocess{Path: self, Args: []string{pdfCommand}}
+}

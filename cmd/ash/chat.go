@@ -1,0 +1,345 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"strings"
+	"sync"
+
+	"github.com/spf13/cobra"
+	"golang.org/x/term"
+
+	"ash/agent"
+	"ash/handlers"
+)
+
+// maxPiped bounds what is read from standard input for one message, in bytes.
+const maxPiped = 10 << 20
+
+// chatFlags are the flags of ash chat.
+type chatFlags struct {
+	modelFlags
+	message string
+	thread  string
+	last    bool
+	json    bool
+}
+
+func chatCommand(home func() (string, error)) *cobra.Command {
+	var f chatFlags
+	cmd := &cobra.Command{
+		Use:   "chat",
+		Short: "Talk in the terminal",
+		Long: `Talk with Ash in the terminal. The conversation is the same as in the browser:
+when a server runs on this home, the terminal joins it; else this command keeps
+the home itself while it runs.
+
+With -m it sends one message, prints the answer and ends. What is piped in is
+added to the message, or is the message. With --json every event is one line.
+
+Exit codes: 0 answered, 1 failed, 2 wrong usage, 3 model or server unavailable, 130 interrupted.`,
+		Example: `  ash chat
+  ash chat -m "What did we say about the tax folder?"
+  git diff | ash chat -m "Review this" --model ollama/qwen3:8b
+  ash chat --last -m "Shorter, please" --json`,
+		Args: func(cmd *cobra.Command, args []string) error {
+			if err := cobra.NoArgs(cmd, args); err != nil {
+				return usageError{err}
+			}
+			if f.thread != "" && f.last {
+				return usageError{errors.New("--thread and --last exclude each other")}
+			}
+			return nil
+		},
+		RunE: func(cmd *cobra.Command, _ []string) error { return runChat(cmd, home, f) },
+	}
+	flags := cmd.Flags()
+	flags.StringVarP(&f.message, "message", "m", "", "send this one message and print the answer")
+	flags.StringVar(&f.thread, "thread", "", "go on in this conversation (its id stands in the browser's address)")
+	flags.BoolVar(&f.last, "last", false, "go on in the newest conversation")
+	flags.BoolVar(&f.json, "json", false, "print events as JSON, one a line")
+	f.register(flags)
+	return cmd
+}
+
+func runChat(cmd *cobra.Command, home func() (string, error), f chatFlags) error {
+	ctx := context.WithoutCancel(cmd.Context()) // Ctrl-C stops an answer: see stopOnInterrupt
+	dir, err := home()
+	if err != nil {
+		return err
+	}
+	link, err := connect(ctx, dir, f.modelFlags)
+	if err != nil {
+		return err
+	}
+	defer link.close()
+	t := &terminal{link: link, in: bufio.NewReader(cmd.InOrStdin()), out: cmd.OutOrStdout(), notes: cmd.ErrOrStderr(), json: f.json, model: link.model}
+	if err := t.choose(ctx, f); err != nil {
+		return err
+	}
+	piped := !isTerminal(cmd.InOrStdin())
+	if f.message == "" && !piped {
+		return t.converse(ctx)
+	}
+	message := f.message
+	if piped {
+		if message, err = withInput(message, t.in); err != nil {
+			return err
+		}
+	}
+	return t.say(ctx, message)
+}
+
+// withInput adds what was piped in to the message.
+func withInput(message string, in io.Reader) (string, error) {
+	b, err := io.ReadAll(io.LimitReader(in, maxPiped+1))
+	if err != nil {
+		return "", agent.Wrap(agent.CodeInvalid, err, "Standard input could not be read.")
+	}
+	if len(b) > maxPiped {
+		return "", agent.Errorf(agent.CodeInvalid, "Standard input is longer than %d MB. Send less of it.", maxPiped>>20)
+	}
+	input := strings.TrimSpace(string(b))
+	switch {
+	case input == "":
+		return message, nil
+	case message == "":
+		return input, nil
+	}
+	return message + "\n\n" + input, nil
+}
+
+func isTerminal(r io.Reader) bool {
+	f, ok := r.(*os.File)
+	return ok && term.IsTerminal(int(f.Fd()))
+}
+
+// terminal is one conversation in the terminal.
+type terminal struct {
+	link   *link
+	in     *bufio.Reader
+	out    io.Writer
+	notes  io.Writer
+	json   bool
+	model  string
+	thread agent.ID
+}
+
+// choose finds the conversation to go on in, or makes one.
+func (t *terminal) choose(ctx context.Context, f chatFlags) error {
+	switch {
+	case f.thread != "":
+		id, err := agent.ParseID(f.thread)
+		t.thread = id
+		return err
+	case f.last:
+		threads, err := t.link.threads(ctx)
+		if err != nil {
+			return err
+		}
+		if len(threads) == 0 {
+			return agent.Errorf(agent.CodeNotFound, "There is no conversation yet.")
+		}
+		t.thread = threads[0].ID
+		return nil
+	}
+	made, err := t.link.create(ctx)
+	t.thread = made.ID
+	return err
+}
+
+const chatHelp = `/new       begin another conversation
+/continue  go on after an answer that was cut off
+/help      this text
+/quit      leave (Ctrl-D does too)
+Ctrl-C stops an answer; at the prompt it leaves.`
+
+// converse reads messages until the person leaves.
+func (t *terminal) converse(ctx context.Context) error {
+	fmt.Fprintln(t.notes, "Ash · /help for help, Ctrl-D to leave")
+	for {
+		fmt.Fprint(t.notes, "› ")
+		line, err := t.in.ReadString('\n')
+		line = strings.TrimSpace(line)
+		if line == "" && err != nil {
+			fmt.Fprintln(t.notes)
+			return nil //nolint:nilerr // the end of the input is how one leaves
+		}
+		leave, failure := t.obey(ctx, line)
+		if leave {
+			return nil
+		}
+		if failure != nil {
+			fmt.Fprintln(t.notes, agent.PublicOf(failure))
+		}
+	}
+}
+
+// obey carries out one line of the prompt.
+func (t *terminal) obey(ctx context.Context, line string) (leave bool, err error) {
+	switch line {
+	case "":
+	case "/quit", "/exit":
+		return true, nil
+	case "/help":
+		fmt.Fprintln(t.notes, chatHelp)
+	case "/new":
+		made, err := t.link.create(ctx)
+		if err != nil {
+			return false, err
+		}
+		t.thread = made.ID
+	case "/continue":
+		return false, t.follow(ctx, func(ctx context.Context) (agent.ID, error) {
+			p, err := t.link.goOn(ctx, t.thread)
+			return p.Turn, err
+		})
+	default:
+		if strings.HasPrefix(line, "/") && !strings.Contains(line, " ") {
+			return false, agent.Errorf(agent.CodeInvalid, "There is no command %s; /help lists them.", line)
+		}
+		return false, t.say(ctx, line)
+	}
+	return false, nil
+}
+
+// say posts one message and prints the answer.
+func (t *terminal) say(ctx context.Context, text string) error {
+	m := handlers.ControlMessage{Text: text, Form: string(agent.NewID()), Model: t.model}
+	return t.follow(ctx, func(ctx context.Context) (agent.ID, error) {
+		p, err := t.link.post(ctx, t.thread, m)
+		return p.Turn, err
+	})
+}
+
+// follow sets off a turn with begin and prints until that turn rests. Ctrl-C
+// stops the answer; the turn's end is then told like any other.
+func (t *terminal) follow(ctx context.Context, begin func(context.Context) (agent.ID, error)) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	stream, err := t.link.follow(ctx, t.thread)
+	if err != nil {
+		return err
+	}
+	defer stream.close()
+	turn, err := begin(ctx)
+	if err != nil {
+		return err
+	}
+	defer t.stopOnInterrupt(ctx)()
+	p := &printer{out: t.out, notes: t.notes, json: t.json}
+	for ev, err := range stream.events() {
+		if err == nil {
+			err = p.print(ev)
+		}
+		if err != nil {
+			return err
+		}
+		if ev.Kind == "turn" && ev.Turn == turn && resting(ev.State) {
+			return p.end(ev.State)
+		}
+	}
+	return nil
+}
+
+// stopOnInterrupt makes Ctrl-C press Stop until the returned function is called.
+func (t *terminal) stopOnInterrupt(ctx context.Context) (done func()) {
+	interrupts := make(chan os.Signal, 1)
+	signal.Notify(interrupts, os.Interrupt)
+	over := make(chan struct{})
+	var watching sync.WaitGroup
+	watching.Go(func() {
+		select {
+		case <-interrupts:
+			if err := t.link.stop(ctx, t.thread); err != nil {
+				fmt.Fprintln(t.notes, agent.PublicOf(err))
+			}
+		case <-over:
+		}
+	})
+	return func() {
+		signal.Stop(interrupts)
+		close(over)
+		watching.Wait()
+	}
+}
+
+func resting(state string) bool {
+	switch agent.TurnState(state) {
+	case agent.TurnRunning, agent.TurnStopping:
+		return false
+	}
+	return true
+}
+
+// printer shows the events of a turn: the answer on standard output, everything
+// else beside it.
+type printer struct {
+	out, notes io.Writer
+	json       bool
+	wrote      bool
+	failure    *handlers.ControlError
+}
+
+func (p *printer) print(ev handlers.ControlEvent) error {
+	if p.json {
+		if ev.Error != nil && ev.Kind == "assistant" {
+			p.failure = ev.Error
+		}
+		return json.NewEncoder(p.out).Encode(ev)
+	}
+	var err error
+	switch ev.Kind {
+	case "assistant_delta":
+		if !ev.Thinking {
+			_, err = io.WriteString(p.out, ev.Text)
+			p.wrote = true
+		}
+	case "assistant":
+		if ev.State == string(agent.MessageOpen) {
+			break
+		}
+		if !p.wrote && ev.Text != "" { // so short that its deltas were never told apart
+			_, err = io.WriteString(p.out, ev.Text)
+		}
+		fmt.Fprintln(p.out)
+		p.wrote, p.failure = false, ev.Error
+	case "progress":
+		if ev.Error != nil {
+			fmt.Fprintf(p.notes, "[%s: %s]\n", ev.Model, ev.Error.Error)
+		} else if ev.Text != "" {
+			fmt.Fprintf(p.notes, "[%s]\n", ev.Text)
+		}
+	case "confirm_request":
+		fmt.Fprintf(p.notes, "[%s waits for your approval in the browser: %s]\n", ev.Tool, ev.Text)
+	case "tool_result":
+		fmt.Fprintf(p.notes, "[%s %s]\n", ev.Tool, ev.State)
+	case "error":
+		if ev.Error != nil {
+			p.failure = ev.Error
+		}
+	}
+	return err
+}
+
+// end turns the turn's last state into the command's result.
+func (p *printer) end(state string) error {
+	switch agent.TurnState(state) {
+	case agent.TurnDone:
+		return nil
+	case agent.TurnWaiting:
+		return agent.Errorf(agent.CodeDenied, "The turn waits for your decision; take it in the browser.")
+	case agent.TurnStopped:
+		return context.Canceled
+	}
+	if p.failure != nil {
+		return &agent.Error{Code: p.failure.Code, Public: p.failure.Error}
+	}
+	return agent.Errorf(agent.CodeUnavailable, "The answer was cut off.")
+}

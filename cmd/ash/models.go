@@ -1,0 +1,66 @@
+package main
+
+import (
+	"log/slog"
+	"maps"
+	"slices"
+
+	"ash/agent"
+	"ash/agent/config"
+	"ash/agent/llm"
+	"ash/agent/llm/anthropic"
+	"ash/agent/llm/longtail"
+	"ash/agent/llm/offline"
+	"ash/agent/llm/ollama"
+	"ash/agent/llm/openai"
+)
+
+// newProviders makes the model providers of the settings, with every dialect Ash speaks.
+func newProviders(c config.Config, search offline.Search, log *slog.Logger) (*llm.Providers, error) {
+	dialects := map[string]llm.Dialect{
+		"openai":    openai.New,
+		"anthropic": anthropic.New,
+		"ollama":    ollama.New,
+		"offline":   offline.New(search),
+	}
+	maps.Copy(dialects, longtail.Dialects())
+	return llm.New(llm.Options{Providers: providerSettings(c), Order: c.Models.Order, Dialects: dialects, Logger: log})
+}
+
+// providerSettings returns the settings of every provider the configuration
+// names: in a section of its own, in the order of fallback, or for titles.
+func providerSettings(c config.Config) []llm.Settings {
+	names := slices.Collect(maps.Keys(c.Providers))
+	for _, ref := range append(slices.Clone(c.Models.Order), c.Models.TitleModel) {
+		if ref.Provider != "" {
+			names = append(names, ref.Provider)
+		}
+	}
+	slices.Sort(names)
+	var out []llm.Settings
+	for _, name := range slices.Compact(names) {
+		out = append(out, oneProvider(c, name))
+	}
+	return out
+}
+
+func oneProvider(c config.Config, name string) llm.Settings {
+	p := c.Provider(name)
+	s := llm.Settings{
+		Name: name, Kind: p.Kind, BaseURL: p.BaseURL, KeyFile: p.KeyFile, KeyEnv: p.KeyEnv,
+		Connect: p.ConnectTimeout, FirstToken: p.FirstTokenTimeout, Stall: p.StallTimeout,
+		KeepAlive: p.KeepAlive, Thinking: p.Thinking,
+	}
+	if s.Kind == "" {
+		s.Kind = "openai"
+		if _, known := llm.VendorOf(name); known {
+			s.Kind = name
+		}
+	}
+	for _, entry := range c.Catalog {
+		if entry.Ref.Provider == name {
+			s.Models = append(s.Models, entry.Apply(agent.ModelInfo{}))
+		}
+	}
+	return s
+}

@@ -1,0 +1,385 @@
+package handlers
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"html"
+	"log/slog"
+	"strings"
+
+	"github.com/a-h/templ"
+	"github.com/labstack/echo/v4"
+
+	"ash/agent"
+	"ash/handlers/sse"
+	"ash/views/components"
+	"ash/views/markdown"
+)
+
+// Events streams what happens to one tab: the thread it shows and the house.
+// What is generated elsewhere is only shown here; closing a tab stops nothing.
+type Events struct {
+	*Frame
+	Feed    agent.Feed
+	Threads ThreadReader
+	Tails   TailReader
+	Stream  *markdown.Renderer
+	Log     *slog.Logger
+}
+
+// TailReader reads the end of a conversation.
+type TailReader interface {
+	Tail(ctx context.Context, thread agent.ID) (agent.Tail, error)
+}
+
+// Thread answers GET /chat/{thread}/events.
+func (h *Events) Thread(c echo.Context) error {
+	t, err := openThread(c, h.Threads)
+	if err != nil {
+		return err
+	}
+	return h.serve(c, t.ID)
+}
+
+// House answers GET /events: pages that show no conversation.
+func (h *Events) House(c echo.Context) error { return h.serve(c, "") }
+
+func (h *Events) serve(c echo.Context, thread agent.ID) error {
+	since := lastSeen(c)
+	out, err := sse.NewWriter(c.Response())
+	if err != nil {
+		return err
+	}
+	tab := &tab{Events: h, ctx: c.Request().Context(), thread: thread, present: h.present(c), open: map[agent.ID]*openReply{}}
+	for batch := range h.Feed.Subscribe(tab.ctx, thread, since) {
+		if err := tab.show(batch); err != nil {
+			h.Log.ErrorContext(tab.ctx, "event could not be shown", "thread", thread, "error", err)
+			return nil // the browser comes back, and is told from where it was
+		}
+		if err := tab.flush(out, batch); err != nil {
+			return nil //nolint:nilerr // the reader left: nobody is there to be told
+		}
+	}
+	return out.Send("", "ash:bye", []byte("{}"))
+}
+
+// tab is one open stream: what its page shows of the replies being written.
+type tab struct {
+	*Events
+	ctx     context.Context
+	thread  agent.ID
+	present presenter
+	open    map[agent.ID]*openReply
+	frame   bytes.Buffer // fragments of the batch being shown
+	named   []named      // events for app.js, sent after them
+}
+
+// openReply is a reply whose deltas this tab is being sent.
+type openReply struct {
+	message  agent.Message
+	text     *markdown.Stream
+	thinking *markdown.Stream
+	length   int  // bytes of source given to text
+	paused   bool // reasoning came since the last text: the next text is a part of its own
+	attempts []components.Attempt
+}
+
+// named is an event that app.js handles.
+type named struct {
+	event string
+	data  []byte
+}
+
+// flush sends what was shown as one frame that moves the page to the batch's last id.
+func (t *tab) flush(out *sse.Writer, b agent.Batch) error {
+	defer func() { t.frame.Reset(); t.named = t.named[:0] }()
+	switch {
+	case t.frame.Len() > 0:
+		if err := out.Send(b.Last.String(), "", t.frame.Bytes()); err != nil {
+			return err
+		}
+	case len(b.Events) > 0 || b.Resync:
+		if err := out.Mark(b.Last.String()); err != nil {
+			return err
+		}
+	default:
+		return out.Send("", "ash:beat", []byte("{}"))
+	}
+	for _, n := range t.named {
+		if err := out.Send("", n.event, n.data); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// show renders a batch into the frame.
+func (t *tab) show(b agent.Batch) error {
+	if b.Resync {
+		if err := t.resync(); err != nil {
+			return err
+		}
+	}
+	last := lastRows(b.Events)
+	for i, e := range b.Events {
+		var err error
+		switch ev := e.Event.(type) {
+		case agent.ThreadEvent:
+			if ev.Moved || last[ev.Thread.ID] == i {
+				err = t.showThread(ev)
+			}
+		case agent.AssistantDelta:
+			t.showDelta(ev)
+		default:
+			err = t.showEvent(e)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// lastRows finds the last event of each thread's row: earlier ones of the same batch show nothing.
+func lastRows(events []agent.Envelope) map[agent.ID]int {
+	var last map[agent.ID]int
+	for i, e := range events {
+		if ev, ok := e.Event.(agent.ThreadEvent); ok && !ev.Moved {
+			if last == nil {
+				last = map[agent.ID]int{}
+			}
+			last[ev.Thread.ID] = i
+		}
+	}
+	return last
+}
+
+func (t *tab) render(parts ...templ.Component) error {
+	for _, p := range parts {
+		if err := p.Render(t.ctx, &t.frame); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// showEvent renders everything but threads and deltas.
+func (t *tab) showEvent(e agent.Envelope) error {
+	switch ev := e.Event.(type) {
+	case agent.UserEvent:
+		return t.showUser(ev)
+	case agent.AssistantEvent:
+		if ev.Message.State == agent.MessageOpen {
+			return t.showOpened(ev.Message)
+		}
+		return t.showClosed(ev.Message)
+	case agent.ToolCallEvent:
+		return t.showCall(ev.Call)
+	case agent.ToolResultEvent:
+		return t.showCall(ev.Call)
+	case agent.ConfirmRequest:
+		t.notify(components.Short(ev.Call.ID), "Ash asks for your approval", ev.Call.Why, true)
+		return t.showCall(ev.Call)
+	case agent.ConfirmResponse:
+		return t.showCall(ev.Call)
+	case agent.ToolProgress:
+		t.append("o-"+components.Short(ev.Call), components.SwapAppend, html.EscapeString(ev.Text))
+	case agent.ProgressEvent:
+		return t.showProgress(ev)
+	case agent.ErrorEvent:
+		return t.render(components.StreamNotice(components.Failed(ev.Failure)))
+	case agent.TurnEvent:
+		return t.showTurn(ev.Turn)
+	}
+	return nil
+}
+
+func (t *tab) append(target string, swap components.Swap, fragment string) {
+	t.frame.Write(components.AppendPatch(t.frame.AvailableBuffer(), target, swap, fragment))
+}
+
+func (t *tab) showUser(ev agent.UserEvent) error {
+	node, err := t.Reader.Node(t.ctx, ev.Message.ID)
+	if err != nil {
+		return err
+	}
+	m := t.present.message(node, false)
+	if ev.Joined {
+		return t.render(components.StreamJoined(m))
+	}
+	if err := t.demote(node.Parent); err != nil {
+		return err
+	}
+	return t.render(components.StreamUpsert(m))
+}
+
+// demote takes from a reply what only the end of a conversation offers.
+func (t *tab) demote(parent agent.ID) error {
+	if parent == "" {
+		return nil
+	}
+	node, err := t.Reader.Node(t.ctx, parent)
+	if err != nil || node.Role != agent.RoleAssistant || node.State == agent.MessageComplete {
+		return err
+	}
+	return t.render(components.StreamClosed(t.present.message(node, false)))
+}
+
+func (t *tab) showOpened(m agent.Message) error {
+	if err := t.demote(m.Parent); err != nil {
+		return err
+	}
+	short := components.Short(m.ID)
+	t.open[m.ID] = &openReply{message: m, text: t.Stream.Stream("b-" + short), thinking: t.Stream.Stream("k-" + short)}
+	m.Parts = nil // told from the beginning, by deltas
+	return t.render(components.StreamUpsert(t.present.alone(m, true)))
+}
+
+func (t *tab) showDelta(d agent.AssistantDelta) {
+	reply := t.open[d.Message]
+	if reply == nil {
+		return // its end carries the whole
+	}
+	if d.Thinking {
+		reply.paused = reply.length > 0
+		t.patch(reply.thinking.Append(d.Text))
+		return
+	}
+	if reply.paused {
+		d.Text, reply.paused = "\n\n"+d.Text, false
+	}
+	reply.length += len(d.Text)
+	t.patch(reply.text.Append(d.Text))
+}
+
+func (t *tab) patch(patches []markdown.Patch) {
+	for _, p := range patches {
+		t.append(p.Target, components.Swap(p.Swap), p.HTML)
+	}
+}
+
+// showClosed ends a reply: what streamed stays, its status and receipt come. A
+// reply this tab did not follow is shown whole.
+func (t *tab) showClosed(m agent.Message) error {
+	node, err := t.Reader.Node(t.ctx, m.ID)
+	if err != nil {
+		return err
+	}
+	reply := t.open[m.ID]
+	delete(t.open, m.ID)
+	if reply == nil || reply.length != len(m.Text()) || m.State == agent.MessageFailed {
+		return t.render(components.StreamUpsert(t.present.message(node, true)))
+	}
+	t.patch(reply.thinking.Close())
+	t.patch(reply.text.Close())
+	if m.State == agent.MessageComplete && len(m.Calls) == 0 {
+		t.notify(components.Short(m.ID), "", m.Text(), false)
+	}
+	onPage := t.present
+	onPage.markdown = shown{}
+	return t.render(components.StreamClosed(onPage.message(node, true)))
+}
+
+// shown stands in for Markdown where the page has the text already.
+type shown struct{}
+
+// HTML implements Markdown.
+func (shown) HTML(string, string) string { return "" }
+
+func (t *tab) showCall(c agent.ToolCall) error {
+	return t.render(components.StreamCall(c.Message, t.present.call(c)))
+}
+
+func (t *tab) showProgress(ev agent.ProgressEvent) error {
+	if ev.Attempt == nil {
+		return t.render(components.StreamNotice(components.Notice{Kind: components.NoticeInfo, Text: ev.Text}))
+	}
+	reply := t.open[ev.Message]
+	if reply == nil {
+		return nil
+	}
+	reply.attempts = append(reply.attempts, t.present.attempt(*ev.Attempt))
+	m := t.present.alone(agent.Message{ID: ev.Message, Thread: t.thread, Role: agent.RoleAssistant, State: agent.MessageOpen}, true)
+	m.Attempts = reply.attempts
+	return t.render(components.StreamStatus(m))
+}
+
+func (t *tab) showTurn(turn agent.Turn) error {
+	data, err := json.Marshal(map[string]bool{"running": turn.State == agent.TurnRunning})
+	if err != nil {
+		return err
+	}
+	t.named = append(t.named, named{"ash:turn", data})
+	return t.render(components.StreamTurn(turnSlot(t.thread, turn)))
+}
+
+func turnSlot(thread agent.ID, turn agent.Turn) components.Turn {
+	return components.Turn{
+		Thread:  thread,
+		Running: turn.State == agent.TurnRunning || turn.State == agent.TurnStopping,
+		Waiting: turn.State == agent.TurnWaiting,
+	}
+}
+
+// showThread brings a row of the list up to date, and the conversation itself when its head moved.
+func (t *tab) showThread(ev agent.ThreadEvent) error {
+	if ev.Moved {
+		return t.conversation(ev.Thread.Thread)
+	}
+	if !ev.Thread.Deleted.IsZero() || !ev.Thread.Archived.IsZero() {
+		return t.render(components.StreamThreadGone(ev.Thread.ID))
+	}
+	if ev.Thread.Head == "" {
+		return nil // nothing was said in it yet: no list shows it
+	}
+	if err := t.render(components.StreamThread(t.present.row(ev.Thread), t.thread)); err != nil {
+		return err
+	}
+	if ev.Thread.ID == t.thread {
+		return t.render(components.StreamHead(t.present.head(ev.Thread.Thread)))
+	}
+	return nil
+}
+
+// conversation shows the end of the conversation anew, from the store.
+func (t *tab) conversation(thread agent.Thread) error {
+	nodes, earlier, err := t.Reader.Window(t.ctx, thread.ID, "", windowSize)
+	if err != nil {
+		return err
+	}
+	return t.render(components.StreamConversation(t.present.conversation(thread, nodes, earlier, t.Now())))
+}
+
+// resync puts the page in order after the stream lost track: the server was
+// restarted, or the page was away for longer than the feed remembers.
+func (t *tab) resync() error {
+	clear(t.open)
+	if t.thread == "" {
+		return nil
+	}
+	tail, err := t.Tails.Tail(t.ctx, t.thread)
+	if err != nil {
+		return err
+	}
+	if err := t.conversation(tail.Thread); err != nil {
+		return err
+	}
+	return t.render(components.StreamTurn(turnSlot(t.thread, tail.Turn)), components.StreamHead(t.present.head(tail.Thread)))
+}
+
+// notifyText bounds what a notification quotes, in characters.
+const notifyText = 140
+
+// notify tells app.js what a tab in the background should say.
+func (t *tab) notify(key, title, text string, asks bool) {
+	data, err := json.Marshal(map[string]any{
+		"thread": t.thread, "key": key, "title": title,
+		"text": agent.FirstWords(strings.TrimSpace(text), notifyText), "asks": asks,
+	})
+	if err != nil {
+		t.Log.Error("notification", "error", err)
+		return
+	}
+	t.named = append(t.named, named{"ash:done", data})
+}
