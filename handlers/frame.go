@@ -37,7 +37,7 @@ type Frame struct {
 // stream without since, "" for none. The newest event is read by the caller before
 // the store, in since, so that nothing falls between page and stream.
 func (f *Frame) page(c echo.Context, title string, section layouts.Section, stream string, since agent.EventID) (layouts.Page, error) {
-	p := layouts.Page{Title: title, Section: section, Theme: layouts.Theme(f.Settings().Appearance.Theme), CSRF: Token(c)}
+	p := layouts.Page{Title: title, Section: section, Theme: f.theme(), CSRF: Token(c)}
 	waiting, err := f.waiting(c.Request().Context())
 	if err != nil {
 		return p, err
@@ -53,6 +53,8 @@ func (f *Frame) page(c echo.Context, title string, section layouts.Section, stre
 func (f *Frame) plain(c echo.Context, title string, section layouts.Section) (layouts.Page, error) {
 	return f.page(c, title, section, "/events", f.Latest())
 }
+
+func (f *Frame) theme() layouts.Theme { return layouts.Theme(f.Settings().Appearance.Theme) }
 
 // waiting counts the approvals that wait in conversations of late. One that has
 // waited behind two hundred newer conversations is found in its place.
@@ -96,7 +98,7 @@ func (f *Frame) Problem(c echo.Context, p Problem) error {
 		c.Response().Header().Set("HX-Reswap", "none") // the notice addresses its place itself
 		return render(c, p.Status, components.ErrorFragment(failure))
 	}
-	page := layouts.Page{Title: http.StatusText(p.Status), Theme: layouts.Theme(f.Settings().Appearance.Theme), CSRF: Token(c)}
+	page := layouts.Page{Title: http.StatusText(p.Status), Theme: f.theme(), CSRF: Token(c)}
 	return render(c, p.Status, pages.Failure{Page: page, Status: p.Status, Public: p.Public, Trace: p.RequestID}.Show())
 }
 

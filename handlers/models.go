@@ -1,0 +1,363 @@
+package handlers
+
+import (
+	"context"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/labstack/echo/v4"
+
+	"ash/agent"
+	"ash/agent/config"
+	"ash/agent/llm"
+	"ash/views/components"
+	"ash/views/pages"
+)
+
+const (
+	offlineName = "offline"
+	askTimeout  = 5 * time.Second // for the list of models beside a test
+)
+
+// Models is Settings → Models.
+type Models struct {
+	*Frame
+	Config    Config
+	Providers Providers
+}
+
+// Providers are the configured model providers. An edit of the settings
+// reaches them before Edit returns.
+type Providers interface {
+	Status() []llm.Status
+	Keys() *llm.Keys
+	Test(ctx context.Context, ref string) (llm.Report, error)
+	ListModels(ctx context.Context, name string) ([]agent.ModelInfo, error)
+}
+
+// Show answers GET /settings/models.
+func (h *Models) Show(c echo.Context) error {
+	page, err := h.models(c)
+	if err != nil {
+		return err
+	}
+	return render(c, http.StatusOK, page.Show())
+}
+
+// Add answers POST /settings/models: a provider, or another model of one.
+func (h *Models) Add(c echo.Context) error {
+	var kind, name, base, model string
+	for _, f := range []struct {
+		field string
+		into  *string
+	}{{"kind", &kind}, {"name", &name}, {"base_url", &base}, {"model", &model}} {
+		var err error
+		if *f.into, err = line(c, f.field, 500); err != nil {
+			return err
+		}
+	}
+	if name == "" || model == "" {
+		return agent.Errorf(agent.CodeInvalid, "A provider needs a name and a model.")
+	}
+	s := h.Config.Current().Config()
+	changes := []config.Change{order(append(slices.Clone(s.Models.Order), agent.ModelRef{Provider: name, Name: model}))}
+	if known, ok := s.Providers[name]; ok && kind != known.Kind {
+		return agent.Errorf(agent.CodeConflict, "There is a provider %s already, and it is of another kind. Choose another name.", name)
+	} else if !ok {
+		changes = append(providerChanges(name, kind, base), changes...)
+	}
+	return h.change(c, changes)
+}
+
+// Default answers POST /settings/models/default: the model new conversations use.
+func (h *Models) Default(c echo.Context) error {
+	model, err := line(c, "model", 500)
+	if err != nil {
+		return err
+	}
+	first := llm.ParseRef(model)
+	return h.change(c, []config.Change{order(ahead(first, h.Config.Current().Config().Models.Order))})
+}
+
+// Move answers POST /settings/models/{name}/move: the provider is tried one place earlier or later.
+func (h *Models) Move(c echo.Context) error {
+	direction, err := line(c, "direction", 10)
+	if err != nil {
+		return err
+	}
+	blocks := byProvider(h.Config.Current().Config().Models.Order)
+	i := slices.IndexFunc(blocks, func(b []agent.ModelRef) bool { return b[0].Provider == c.Param("name") })
+	to := i + 1
+	if direction == "up" {
+		to = i - 1
+	}
+	if i < 0 {
+		return agent.Errorf(agent.CodeNotFound, "That provider is not in the order of fallback.")
+	}
+	if to >= 0 && to < len(blocks) {
+		blocks[i], blocks[to] = blocks[to], blocks[i]
+	}
+	return h.change(c, []config.Change{order(slices.Concat(blocks...))})
+}
+
+// Remove answers POST /settings/models/{name}/remove.
+func (h *Models) Remove(c echo.Context) error {
+	name, s := c.Param("name"), h.Config.Current().Config()
+	kept := slices.DeleteFunc(slices.Clone(s.Models.Order), func(r agent.ModelRef) bool { return r.Provider == name })
+	_, configured := s.Providers[name]
+	if !configured && len(kept) == len(s.Models.Order) {
+		return agent.Errorf(agent.CodeNotFound, "There is no provider of that name.")
+	}
+	var changes []config.Change
+	if len(kept) != len(s.Models.Order) {
+		changes = append(changes, order(kept))
+	}
+	if configured {
+		changes = append(changes, config.Change{Key: "providers." + name, Remove: true})
+	}
+	if err := h.change(c, changes); err != nil {
+		return err
+	}
+	return h.Providers.Keys().Paste(name, "")
+}
+
+// Test answers POST /settings/models/{name}/test: one real call.
+func (h *Models) Test(c echo.Context) error {
+	ctx, name := c.Request().Context(), c.Param("name")
+	model := firstModel(h.Config.Current().Config().Models.Order, name)
+	if name == offlineName {
+		model = offlineName
+	}
+	var result pages.TestResult
+	if model == "" {
+		result.Text = "No model of this provider is chosen. Add one below."
+	} else {
+		result = tested(h.Providers.Test(ctx, name+"/"+model))
+	}
+	ctx, cancel := context.WithTimeout(ctx, askTimeout)
+	defer cancel()
+	if offered, err := h.Providers.ListModels(ctx, name); err == nil { // a bonus: many servers have no list
+		for _, m := range offered {
+			result.Models = append(result.Models, m.Ref.Name)
+		}
+	}
+	if ByHTMX(c) {
+		return render(c, http.StatusOK, pages.TestOutcome(name, &result))
+	}
+	page, err := h.models(c)
+	if err != nil {
+		return err
+	}
+	for i := range page.Providers {
+		if page.Providers[i].Name == name {
+			page.Providers[i].Test = &result
+		}
+	}
+	return render(c, http.StatusOK, page.Show())
+}
+
+// tested puts the outcome of a test into words.
+func tested(r llm.Report, err error) pages.TestResult {
+	if err != nil {
+		return pages.TestResult{Text: agent.PublicOf(err)}
+	}
+	answer, _ := clip(strings.TrimSpace(r.Answer), 80)
+	return pages.TestResult{OK: true, Text: "It answers: “" + answer + "”", Duration: r.FirstToken}
+}
+
+// Key answers POST /settings/models/{name}/key: a pasted key stays in memory until
+// Ash ends; an empty one is forgotten.
+func (h *Models) Key(c echo.Context) error {
+	key, err := text(c, "key")
+	if err != nil {
+		return err
+	}
+	name := c.Param("name")
+	if !slices.ContainsFunc(h.Providers.Status(), func(s llm.Status) bool { return s.Settings.Name == name }) {
+		return agent.Errorf(agent.CodeNotFound, "There is no provider of that name.")
+	}
+	if err := h.Providers.Keys().Paste(name, key); err != nil {
+		return err
+	}
+	if !ByHTMX(c) {
+		return see(c, "/settings/models#p-"+name)
+	}
+	for _, p := range h.providers() {
+		if p.Name == name {
+			return render(c, http.StatusOK, pages.ProviderCard(p, Token(c)))
+		}
+	}
+	return agent.Errorf(agent.CodeNotFound, "There is no provider of that name.")
+}
+
+// change edits the settings and shows the chain of providers anew.
+func (h *Models) change(c echo.Context, changes []config.Change) error {
+	if _, err := h.Config.Edit(c.Request().Context(), "", changes); err != nil {
+		return err
+	}
+	if !ByHTMX(c) {
+		return see(c, "/settings/models")
+	}
+	page, err := h.models(c)
+	if err != nil {
+		return err
+	}
+	return render(c, http.StatusOK, page.Chain())
+}
+
+func (h *Models) models(c echo.Context) (pages.Models, error) {
+	frame, err := h.settings(c, "models", "Models")
+	if err != nil {
+		return pages.Models{}, err
+	}
+	page := pages.Models{SettingsFrame: frame, Providers: h.providers(), Kinds: kinds()}
+	for _, ref := range h.Config.Current().Config().Models.Order {
+		page.Defaults = append(page.Defaults, components.ModelChoice{Value: ref.String(), Title: ref.String(), Group: ref.Provider})
+	}
+	if len(page.Defaults) > 0 {
+		page.Default = page.Defaults[0].Value
+	}
+	return page, nil
+}
+
+// providers lists the cards: in the order of fallback, then those configured but not
+// used, the offline model last.
+func (h *Models) providers() []pages.Provider {
+	now := h.Config.Current()
+	refs := now.Config().Models.Order
+	blocks := byProvider(refs)
+	rank := func(s llm.Status) int {
+		i := slices.IndexFunc(blocks, func(b []agent.ModelRef) bool { return b[0].Provider == s.Settings.Name })
+		switch {
+		case i >= 0:
+			return i
+		case s.Settings.Name == offlineName:
+			return len(blocks) + 1
+		}
+		return len(blocks)
+	}
+	status := h.Providers.Status()
+	slices.SortStableFunc(status, func(a, b llm.Status) int { return rank(a) - rank(b) })
+	fixedOrder := now.Origin("models.order").Fixed()
+	var out []pages.Provider
+	for _, s := range status {
+		p := presentProvider(s)
+		i := rank(s)
+		if i < len(blocks) {
+			p.Model = names(blocks[i])
+		}
+		p.First, p.Last = i == 0 || i >= len(blocks), i >= len(blocks)-1
+		from := now.Origin("providers." + p.Name + ".kind")
+		if from.Layer == config.LayerDefault {
+			from = now.Origin("models.order")
+		}
+		p.Origin, p.ReadOnly = originWords(from), from.Fixed() || fixedOrder
+		out = append(out, p)
+	}
+	return out
+}
+
+func presentProvider(s llm.Status) pages.Provider {
+	p := pages.Provider{
+		Name: s.Settings.Name, Title: s.Vendor.Title, Kind: dialectTitle(s.Vendor.Dialect), BaseURL: s.Settings.BaseURL,
+		Local: s.Settings.Local(), Fixed: s.Settings.Name == offlineName,
+		Key: pages.KeyState{Present: s.Key.Place != llm.KeyNone && s.Key.Problem == "", Pasted: s.Key.Place == llm.KeyPasted, Problem: s.Key.Problem},
+	}
+	if s.Settings.Name != s.Settings.Kind {
+		p.Title = s.Settings.Name
+	}
+	p.Key.Source = keyWords(s.Key)
+	return p
+}
+
+func keyWords(k llm.KeyOrigin) string {
+	switch k.Place {
+	case llm.KeyPasted:
+		return "what you pasted, in memory only"
+	case llm.KeyFile:
+		return "the file " + k.Name
+	case llm.KeyEnvironment:
+		return "the environment variable " + k.Name
+	}
+	return ""
+}
+
+func dialectTitle(dialect string) string {
+	switch dialect {
+	case "anthropic":
+		return "Anthropic"
+	case "ollama":
+		return "Ollama"
+	case offlineName:
+		return "Built in"
+	}
+	return "OpenAI-compatible"
+}
+
+// kinds lists what a provider can be.
+func kinds() []pages.Choice {
+	var out []pages.Choice
+	for _, v := range llm.Vendors() {
+		if v.Kind != offlineName {
+			out = append(out, pages.Choice{Value: v.Kind, Title: v.Title})
+		}
+	}
+	return out
+}
+
+// providerChanges makes the section of a new provider.
+func providerChanges(name, kind, base string) []config.Change {
+	changes := []config.Change{{Key: "providers." + name + ".kind", Value: kind}}
+	if vendor, _ := llm.VendorOf(kind); base != "" && base != vendor.BaseURL {
+		changes = append(changes, config.Change{Key: "providers." + name + ".base_url", Value: base})
+	}
+	return changes
+}
+
+// order is the change that makes refs the models in use.
+func order(refs []agent.ModelRef) config.Change {
+	var words []string
+	for _, r := range refs {
+		if !slices.Contains(words, r.String()) {
+			words = append(words, r.String())
+		}
+	}
+	return config.Change{Key: "models.order", Value: strings.Join(words, ", "), Remove: len(words) == 0}
+}
+
+// ahead puts first before the others.
+func ahead(first agent.ModelRef, refs []agent.ModelRef) []agent.ModelRef {
+	return append([]agent.ModelRef{first}, slices.DeleteFunc(slices.Clone(refs), func(r agent.ModelRef) bool { return r == first })...)
+}
+
+// byProvider gathers the models of each provider, in the order of their first.
+func byProvider(refs []agent.ModelRef) [][]agent.ModelRef {
+	var blocks [][]agent.ModelRef
+	for _, r := range refs {
+		i := slices.IndexFunc(blocks, func(b []agent.ModelRef) bool { return b[0].Provider == r.Provider })
+		if i < 0 {
+			blocks = append(blocks, []agent.ModelRef{r})
+		} else {
+			blocks[i] = append(blocks[i], r)
+		}
+	}
+	return blocks
+}
+
+func names(refs []agent.ModelRef) string {
+	var out []string
+	for _, r := range refs {
+		out = append(out, r.Name)
+	}
+	return strings.Join(out, ", ")
+}
+
+func firstModel(refs []agent.ModelRef, provider string) string {
+	i := slices.IndexFunc(refs, func(r agent.ModelRef) bool { return r.Provider == provider })
+	if i < 0 {
+		return ""
+	}
+	return refs[i].Name
+}
