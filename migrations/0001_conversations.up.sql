@@ -138,7 +138,7 @@ CREATE TABLE turns (
     id                 TEXT NOT NULL UNIQUE,
     thread             TEXT NOT NULL REFERENCES threads (id),
     trigger_message    TEXT NOT NULL,
-    state              TEXT NOT NULL CHECK (state IN ('running', 'waiting', 'done', 'stopped', 'failed', 'interrupted')),
+    state              TEXT NOT NULL CHECK (state IN ('running', 'waiting', 'stopping', 'done', 'stopped', 'failed', 'interrupted')),
     rounds             INTEGER NOT NULL,
     input_tokens       INTEGER NOT NULL,
     output_tokens      INTEGER NOT NULL,
@@ -152,8 +152,8 @@ CREATE TABLE turns (
 ) STRICT;
 
 CREATE INDEX turns_thread ON turns (thread, seq);
--- At most one turn of a thread is running or waiting.
-CREATE UNIQUE INDEX turns_active ON turns (thread) WHERE state IN ('running', 'waiting');
+-- At most one turn of a thread is active.
+CREATE UNIQUE INDEX turns_active ON turns (thread) WHERE state IN ('running', 'waiting', 'stopping');
 
 CREATE TABLE tool_calls (
     seq         INTEGER PRIMARY KEY,

@@ -1,0 +1,91 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"net/url"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/uptrace/bun"
+	"github.com/uptrace/bun/dialect/sqlitedialect"
+	"github.com/uptrace/bun/driver/sqliteshim"
+)
+
+const (
+	// readers bounds the connections that read side by side.
+	readers = 4
+	// idleReader is how long an unused reader keeps its connection and page cache.
+	idleReader = time.Minute
+)
+
+// dsn returns the name that opens path with settings for every connection of a
+// pool: a pragma sent to a pool later would reach only one of them.
+func dsn(path string, settings ...string) string {
+	path = filepath.ToSlash(path)
+	if !strings.HasPrefix(path, "/") {
+		path = "/" + path // file:///C:/… on Windows
+	}
+	u := url.URL{Scheme: "file", OmitHost: true, Path: path}
+	common := []string{
+		"_busy_timeout=5000",
+		"_foreign_keys=1",
+		"_dqs=0",       // "x" is a name, never a text
+		"_defensive=1", // no SQL of ours may damage the file
+		"_pragma=trusted_schema(0)",
+		"_pragma=temp_store(memory)", // sorting never puts text on the disk
+	}
+	return u.String() + "?" + strings.Join(append(common, settings...), "&")
+}
+
+// openWriter opens the one connection that writes.
+func openWriter(ctx context.Context, path string) (*bun.DB, error) {
+	db, err := openPool(dsn(path,
+		"_txlock=immediate",
+		"_journal_mode=WAL",
+		"_synchronous=FULL",
+		"_pragma=secure_delete(1)",
+		"_pragma=journal_size_limit(8388608)",
+	))
+	if err != nil {
+		return nil, err
+	}
+	db.SetMaxOpenConns(1)
+	db.SetMaxIdleConns(1)
+	if err := db.PingContext(ctx); err != nil {
+		return nil, closing(db, fmt.Errorf("open database: %w", err))
+	}
+	return db, nil
+}
+
+// openReader opens the pool that reads. Its connections are made when needed.
+func openReader(path string) (*bun.DB, error) {
+	db, err := openPool(dsn(path, "_query_only=1"))
+	if err != nil {
+		return nil, err
+	}
+	db.SetMaxOpenConns(readers)
+	db.SetMaxIdleConns(readers)
+	db.SetConnMaxIdleTime(idleReader)
+	return db, nil
+}
+
+// openAside opens a connection for work that must hold up neither pool.
+func openAside(path string) (*bun.DB, error) {
+	db, err := openPool(dsn(path))
+	if err != nil {
+		return nil, err
+	}
+	db.SetMaxOpenConns(1)
+	return db, nil
+}
+
+func openPool(name string) (*bun.DB, error) {
+	db, err := sql.Open(sqliteshim.ShimName, name)
+	if err != nil {
+		return nil, fmt.Errorf("open database: %w", err)
+	}
+	return bun.NewDB(db, sqlitedialect.New()), nil
+}

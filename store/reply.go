@@ -1,0 +1,193 @@
+package store
+
+import (
+	"context"
+	"strings"
+
+	"github.com/uptrace/bun"
+
+	"ash/agent"
+)
+
+// progressRow is a piece of an open reply. Pieces are only ever appended, so that
+// saving a reply as it grows costs what is new, however long it is.
+type progressRow struct {
+	bun.BaseModel `bun:"table:reply_progress,alias:p"`
+
+	Message     agent.ID `bun:"message,pk"`
+	N           int      `bun:"n,pk"`
+	Text        string   `bun:"text"`
+	Thinking    string   `bun:"thinking"`
+	CoveredBoot string   `bun:"covered_boot"`
+	CoveredSeq  int64    `bun:"covered_seq"`
+}
+
+// progress is what was stored of an open reply.
+type progress struct {
+	text, thinking strings.Builder
+	covered        agent.EventID
+}
+
+// applyTo completes an open message as it is shown and recovered.
+func (p *progress) applyTo(m *agent.Message, labels agent.Labels) {
+	if p.thinking.Len() > 0 {
+		m.Parts = append(m.Parts, agent.Thinking{Text: p.thinking.String(), Model: m.Model, Labels: labels})
+	}
+	if p.text.Len() > 0 {
+		m.Parts = append(m.Parts, agent.Text{Text: p.text.String(), Labels: labels})
+	}
+	m.Covered = p.covered
+}
+
+func progressOf(ctx context.Context, db bun.IDB, open []agent.ID) (map[agent.ID]*progress, error) {
+	if len(open) == 0 {
+		return nil, nil
+	}
+	var rows []progressRow
+	err := db.NewSelect().Model(&rows).Where("message IN (?)", bun.List(open)).Order("message", "n").Scan(ctx)
+	if err != nil {
+		return nil, err
+	}
+	of := map[agent.ID]*progress{}
+	for _, row := range rows {
+		p := of[row.Message]
+		if p == nil {
+			p = &progress{}
+			of[row.Message] = p
+		}
+		p.text.WriteString(row.Text)
+		p.thinking.WriteString(row.Thinking)
+		p.covered = agent.EventID{Boot: row.CoveredBoot, Seq: uint64(row.CoveredSeq)}
+	}
+	return of, nil
+}
+
+// OpenReply implements agent.ReplyStore. The labels of m.Parts count for the text that follows.
+func (s *Store) OpenReply(ctx context.Context, m agent.Message) error {
+	m.Role, m.State, m.Created = agent.RoleAssistant, agent.MessageOpen, orNow(m.Created)
+	labels := m.Labels()
+	m.Parts = nil
+	row, err := toMessage(m)
+	if err != nil {
+		return s.translate(err)
+	}
+	if row.Labels, err = encodeLabels(labels); err != nil {
+		return s.translate(err)
+	}
+	return s.write(ctx, func(ctx context.Context, tx bun.Tx) error {
+		moved, err := tx.NewUpdate().Model((*threadRow)(nil)).Set("head = ?", m.ID).Set("updated = ?", micros(now())).
+			Where("id = ?", m.Thread).
+			Where("EXISTS (SELECT 1 FROM turns WHERE id = ? AND thread = ? AND state = 'running')", m.Turn, m.Thread).
+			Where("EXISTS (SELECT 1 FROM messages WHERE id = ? AND thread = ?)", m.Parent, m.Thread).Exec(ctx)
+		if err != nil {
+			return err
+		}
+		if !touched(moved) {
+			return refuseReply(ctx, tx, m)
+		}
+		_, err = tx.NewInsert().Model(&row).Returning("NULL").Exec(ctx)
+		return err
+	})
+}
+
+// refuseReply says why a reply could not be opened.
+func refuseReply(ctx context.Context, tx bun.Tx, m agent.Message) error {
+	turn, err := turnByID(ctx, tx, m.Turn)
+	if err != nil {
+		return err
+	}
+	if turn.Thread == m.Thread && turn.State != agent.TurnRunning {
+		return agent.Errorf(agent.CodeConflict, "The turn was ended before the answer began.")
+	}
+	return errGone()
+}
+
+// SaveProgress implements agent.ReplyStore. Pieces of a reply that is closed by now are
+// dropped: its end was stored whole.
+func (s *Store) SaveProgress(ctx context.Context, list []agent.ReplyProgress) error {
+	if len(list) == 0 {
+		return nil
+	}
+	return s.write(ctx, func(ctx context.Context, tx bun.Tx) error {
+		for _, p := range list {
+			stored, err := tx.NewRaw(`INSERT INTO reply_progress (message, n, text, thinking, covered_boot, covered_seq)
+				SELECT id, (SELECT coalesce(max(n), 0) + 1 FROM reply_progress WHERE message = ?0), ?1, ?2, ?3, ?4
+				FROM messages WHERE id = ?0 AND state = 'open'`,
+				p.Message, clean(p.Text), clean(p.Thinking), clean(p.Covered.Boot), int64(p.Covered.Seq)).Exec(ctx)
+			if err != nil {
+				return err
+			}
+			if touched(stored) {
+				continue
+			}
+			known, err := tx.NewSelect().Model((*messageRow)(nil)).Where("id = ?", p.Message).Exists(ctx)
+			if err != nil {
+				return err
+			}
+			if !known {
+				return errGone()
+			}
+		}
+		return nil
+	})
+}
+
+// CloseReply implements agent.ReplyStore. CodeConflict when the reply is not open any more.
+func (s *Store) CloseReply(ctx context.Context, m agent.Message) error {
+	if m.State == agent.MessageOpen || m.State == agent.MessageQueued {
+		return agent.Errorf(agent.CodeInternal, "A reply cannot be closed as %s.", m.State)
+	}
+	return s.write(ctx, func(ctx context.Context, tx bun.Tx) error { return closeReply(ctx, tx, m) })
+}
+
+func closeReply(ctx context.Context, tx bun.Tx, m agent.Message) error {
+	var stored messageRow
+	err := tx.NewSelect().Model(&stored).Column("id", "thread", "turn", "state", "created").Where("id = ?", m.ID).Scan(ctx)
+	if err != nil {
+		return err
+	}
+	if stored.State != agent.MessageOpen {
+		return agent.Errorf(agent.CodeConflict, "This answer has already ended.")
+	}
+	m.Thread, m.Turn, m.Role, m.Finished = stored.Thread, stored.Turn, agent.RoleAssistant, orNow(m.Finished)
+	row, err := toMessage(m)
+	if err != nil {
+		return err
+	}
+	_, err = tx.NewUpdate().Model(&row).Where("id = ?", m.ID).
+		Column("state", "provider", "model", "input_tokens", "output_tokens", "cache_read_tokens", "cache_write_tokens",
+			"cost", "first_token", "duration", "stop", "failure_code", "failure_public", "covered_boot", "covered_seq",
+			"finished", "preview", "labels", "parts", "search_text").Exec(ctx)
+	if err != nil {
+		return err
+	}
+	if _, err := tx.NewDelete().Model((*progressRow)(nil)).Where("message = ?", m.ID).Exec(ctx); err != nil {
+		return err
+	}
+	if err := noteAttachments(ctx, tx, m.ID, m.Parts); err != nil {
+		return err
+	}
+	if err := insertCalls(ctx, tx, m); err != nil {
+		return err
+	}
+	if err := addRound(ctx, tx, m.Turn, m.Usage); err != nil {
+		return err
+	}
+	_, err = tx.NewUpdate().Model((*threadRow)(nil)).Set("updated = ?", micros(now())).Where("id = ?", m.Thread).Exec(ctx)
+	return err
+}
+
+// addRound adds a model call and its usage to a turn.
+func addRound(ctx context.Context, tx bun.Tx, id agent.ID, u agent.Usage) error {
+	turn, err := turnByID(ctx, tx, id)
+	if err != nil {
+		return err
+	}
+	turn.Rounds++
+	turn.Usage = turn.Usage.Add(u)
+	row := toTurn(turn)
+	_, err = tx.NewUpdate().Model(&row).Where("id = ?", id).
+		Column("rounds", "input_tokens", "output_tokens", "cache_read_tokens", "cache_write_tokens", "cost", "first_token", "duration").
+		Exec(ctx)
+	return err
+}

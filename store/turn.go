@@ -1,0 +1,167 @@
+package store
+
+import (
+	"context"
+
+	"github.com/uptrace/bun"
+
+	"ash/agent"
+)
+
+type turnRow struct {
+	bun.BaseModel `bun:"table:turns,alias:u"`
+
+	Seq     int64           `bun:"seq,pk,autoincrement"`
+	ID      agent.ID        `bun:"id"`
+	Thread  agent.ID        `bun:"thread"`
+	Trigger agent.ID        `bun:"trigger_message"`
+	State   agent.TurnState `bun:"state"`
+	Rounds  int             `bun:"rounds"`
+	usageColumns
+	Started int64 `bun:"started"`
+	Ended   int64 `bun:"ended"`
+}
+
+func toTurn(t agent.Turn) turnRow {
+	return turnRow{
+		ID: t.ID, Thread: t.Thread, Trigger: t.Trigger, State: t.State, Rounds: t.Rounds,
+		usageColumns: toUsage(t.Usage), Started: micros(t.Started), Ended: micros(t.Ended),
+	}
+}
+
+func fromTurn(r turnRow) agent.Turn {
+	return agent.Turn{
+		ID: r.ID, Thread: r.Thread, Trigger: r.Trigger, State: r.State, Rounds: r.Rounds,
+		Usage: fromUsage(r.usageColumns), Started: fromMicros(r.Started), Ended: fromMicros(r.Ended),
+	}
+}
+
+// active is the condition for a turn that may still change; it is written as the
+// index turns_active has it, so that the index serves it.
+const active = "state IN ('running', 'waiting', 'stopping')"
+
+// Tail implements agent.TurnStore.
+func (s *Store) Tail(ctx context.Context, thread agent.ID) (agent.Tail, error) {
+	var tail agent.Tail
+	err := s.read(ctx, func(ctx context.Context, tx bun.Tx) (err error) {
+		if tail.Thread, err = threadByID(ctx, tx, thread); err != nil {
+			return err
+		}
+		if tail.Turn, err = newestTurn(ctx, tx, thread); err != nil {
+			return err
+		}
+		if tail.Thread.Head == "" {
+			return nil
+		}
+		tail.Head, err = messageByID(ctx, tx, tail.Thread.Head)
+		return err
+	})
+	return tail, err
+}
+
+// newestTurn returns the newest turn of a thread, zero when there is none.
+func newestTurn(ctx context.Context, db bun.IDB, thread agent.ID) (agent.Turn, error) {
+	var rows []turnRow
+	if err := db.NewSelect().Model(&rows).Where("thread = ?", thread).Order("seq DESC").Limit(1).Scan(ctx); err != nil {
+		return agent.Turn{}, err
+	}
+	if len(rows) == 0 {
+		return agent.Turn{}, nil
+	}
+	return fromTurn(rows[0]), nil
+}
+
+func turnByID(ctx context.Context, db bun.IDB, id agent.ID) (agent.Turn, error) {
+	var row turnRow
+	if err := db.NewSelect().Model(&row).Where("id = ?", id).Scan(ctx); err != nil {
+		return agent.Turn{}, err
+	}
+	return fromTurn(row), nil
+}
+
+func insertTurn(ctx context.Context, tx bun.Tx, t agent.Turn) error {
+	row := toTurn(t)
+	_, err := tx.NewInsert().Model(&row).Returning("NULL").Exec(ctx)
+	return err
+}
+
+// setTurn moves a turn to a state; ended is kept with it, zero while it is active.
+func setTurn(ctx context.Context, tx bun.Tx, t *agent.Turn, state agent.TurnState) error {
+	t.State = state
+	if t.Active() {
+		t.Ended = fromMicros(0)
+	} else {
+		t.Ended = now()
+	}
+	_, err := tx.NewUpdate().Model((*turnRow)(nil)).Set("state = ?", t.State).Set("ended = ?", micros(t.Ended)).
+		Where("id = ?", t.ID).Exec(ctx)
+	return err
+}
+
+// EndTurn implements agent.TurnStore. A stop is not taken back: a turn that is
+// stopping and would come to rest waiting is stopped, and its unanswered calls with it.
+func (s *Store) EndTurn(ctx context.Context, turn agent.Turn, state agent.TurnState) (agent.EndedTurn, error) {
+	var ended agent.EndedTurn
+	err := s.write(ctx, func(ctx context.Context, tx bun.Tx) error {
+		stored, err := turnByID(ctx, tx, turn.ID)
+		if err != nil {
+			return err
+		}
+		if !stored.Active() {
+			return agent.Errorf(agent.CodeConflict, "This turn has already ended.")
+		}
+		pl, err := placeOf(ctx, tx, stored.Thread, "")
+		if err != nil {
+			return err
+		}
+		if stored.State == agent.TurnStopping && state == agent.TurnWaiting {
+			state = agent.TurnStopped
+			if ended.Superseded, err = pl.closeCalls(ctx, tx, agent.CallStopped, ""); err != nil {
+				return err
+			}
+		}
+		if err := setTurn(ctx, tx, &stored, state); err != nil {
+			return err
+		}
+		ended.Turn = stored
+		if stored.Active() || !pl.Queued {
+			return nil
+		}
+		return pl.beginQueued(ctx, tx, &ended)
+	})
+	return ended, err
+}
+
+// beginQueued joins what waited for the end of a turn to the tree and begins the turn that answers it.
+func (pl *place) beginQueued(ctx context.Context, tx bun.Tx, ended *agent.EndedTurn) error {
+	superseded, err := pl.closeCalls(ctx, tx, agent.CallSuperseded, pl.Head)
+	if err != nil {
+		return err
+	}
+	ended.Superseded = append(ended.Superseded, superseded...)
+	next := agent.Turn{ID: agent.NewID(), Thread: pl.Thread, State: agent.TurnRunning, Started: now()}
+	if ended.Joined, err = pl.join(ctx, tx, next.ID); err != nil {
+		return err
+	}
+	next.Trigger = pl.Head
+	if err := insertTurn(ctx, tx, next); err != nil {
+		return err
+	}
+	ended.Next = &next
+	return pl.moveHead(ctx, tx, pl.Head)
+}
+
+// Resume implements agent.CallStore.
+func (s *Store) Resume(ctx context.Context, id agent.ID) (agent.Turn, error) {
+	var turn agent.Turn
+	err := s.write(ctx, func(ctx context.Context, tx bun.Tx) (err error) {
+		if turn, err = turnByID(ctx, tx, id); err != nil {
+			return err
+		}
+		if turn.State != agent.TurnWaiting {
+			return agent.Errorf(agent.CodeConflict, "This turn does not wait for a decision.")
+		}
+		return setTurn(ctx, tx, &turn, agent.TurnRunning)
+	})
+	return turn, err
+}
