@@ -77,6 +77,17 @@ func Start(t testing.TB, format Format, script ...Reply) *Server {
 	return s
 }
 
+// Serve runs any handler on a loopback port until the test ends and returns its address.
+func Serve(t testing.TB, h http.Handler) string {
+	t.Helper()
+	s := httptest.NewServer(h)
+	t.Cleanup(func() {
+		s.CloseClientConnections()
+		s.Close()
+	})
+	return s.URL
+}
+
 // Close ends replies that stall or wait.
 func (s *Server) Close() { s.once.Do(func() { close(s.done) }) }
 

@@ -16,17 +16,17 @@ import (
 )
 
 // chatRequest is the body of a chat request. go-openai's own type leaves out a temperature of 0 and everything its
-// messages have no field for.
+// messages have no field for. What grows stands last, so that the bytes of one turn begin those of the next.
 type chatRequest struct {
 	Model               string             `json:"model"`
-	Messages            []message          `json:"messages"`
-	Tools               []api.Tool         `json:"tools,omitempty"`
-	MaxTokens           int                `json:"max_tokens,omitempty"`
-	MaxCompletionTokens int                `json:"max_completion_tokens,omitempty"`
-	Temperature         *float64           `json:"temperature,omitempty"`
 	Stream              bool               `json:"stream"`
 	StreamOptions       *api.StreamOptions `json:"stream_options,omitempty"`
 	Usage               *usageOption       `json:"usage,omitempty"`
+	MaxTokens           int                `json:"max_tokens,omitempty"`
+	MaxCompletionTokens int                `json:"max_completion_tokens,omitempty"`
+	Temperature         *float64           `json:"temperature,omitempty"`
+	Tools               []api.Tool         `json:"tools,omitempty"`
+	Messages            []message          `json:"messages"`
 }
 
 // usageOption asks OpenRouter for what the call cost.
