@@ -23,10 +23,9 @@ const (
 // Chat shows conversations.
 type Chat struct {
 	*Frame
-	Threads ThreadReader
-	Tails   interface {
-		Tail(ctx context.Context, thread agent.ID) (agent.Tail, error)
-	}
+	Threads   ThreadReader
+	Tails     TailReader
+	Summaries SummaryStore
 }
 
 // ThreadReader finds a thread.
@@ -168,13 +167,19 @@ func (h *Chat) conversation(c echo.Context, t agent.Thread, nodes []agent.Node, 
 	if err != nil {
 		return pages.Chat{}, err
 	}
+	summaries, err := h.Summaries.Summaries(c.Request().Context(), t.ID)
+	if err != nil {
+		return pages.Chat{}, err
+	}
 	p := h.present(c)
+	flow := p.conversation(t, nodes, earlier, h.Now())
+	p.divide(&flow, nodes, summaries)
 	composer := h.composer(c, t)
 	composer.Running = tail.Turn.State == agent.TurnRunning
 	composer.Waiting = tail.Turn.State == agent.TurnWaiting
 	return pages.Chat{
 		Page: frame, Screen: pages.ScreenConversation, List: list, Head: p.head(t),
-		Conversation: p.conversation(t, nodes, earlier, h.Now()), Composer: composer,
+		Conversation: flow, Composer: composer,
 		Offline: len(h.Settings().Models.Order) == 0,
 	}, nil
 }

@@ -27,6 +27,7 @@ type Threads struct {
 	Paths   interface {
 		Path(ctx context.Context, head agent.ID, limit int) ([]agent.Message, error)
 	}
+	Summaries SummaryStore
 }
 
 // ThreadEngine changes threads and tells everybody who shows them.

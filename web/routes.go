@@ -9,13 +9,23 @@ import (
 	"ash/handlers"
 )
 
-// Routes are the parts that answer.
+// Routes are the parts that answer. All but Control are required.
 type Routes struct {
-	Problem func(echo.Context, handlers.Problem) error // how a failed request is shown
-	Events  echo.HandlerFunc                           // the event stream of a thread
-	Home    echo.HandlerFunc                           // the event stream of pages without a thread
-	Control func(*echo.Group)                          // registers what the unix socket serves, below /control
-	Assets  http.Handler                               // the embedded files, below /static
+	Problem     func(echo.Context, handlers.Problem) error // how a failed request is shown
+	Chat        *handlers.Chat
+	Messages    *handlers.Messages
+	Threads     *handlers.Threads
+	Attachments *handlers.Attachments
+	Search      *handlers.Search
+	Identity    *handlers.Identity
+	Settings    *handlers.Settings
+	Models      *handlers.Models
+	Setup       *handlers.Setup
+	Later       *handlers.Later
+	Thread      echo.HandlerFunc  // the event stream of a page with a conversation
+	House       echo.HandlerFunc  // the event stream of all other pages
+	Control     func(*echo.Group) // registers what the unix socket serves, below /control
+	Assets      http.Handler      // the embedded files, below /static
 }
 
 // kind says which middleware a route gets besides that of every request.
@@ -25,6 +35,7 @@ const (
 	open   kind = iota // no session: health and embedded files
 	page               // pages and forms
 	upload             // forms with files
+	file               // attachments: not compressed, and long ones take their time
 	slow               // handlers that wait for a model server
 	stream             // stays open
 )
@@ -37,10 +48,79 @@ type route struct {
 
 // table is every route there is over TCP.
 func (s *Server) table(r Routes) []route {
+	const (
+		get  = http.MethodGet
+		post = http.MethodPost
+	)
 	return []route{
-		{http.MethodGet, "/healthz", open, healthz},
-		{http.MethodGet, "/readyz", open, s.readyz},
-		{http.MethodGet, "/static/*", open, echo.WrapHandler(r.Assets)},
+		{get, "/", page, r.Setup.Home},
+
+		{get, "/chat", page, r.Chat.List},
+		{get, "/chat/new", page, r.Chat.New},
+		{post, "/chat", upload, r.Messages.Begin},
+		{get, "/chat/:thread", page, r.Chat.Show},
+		{get, "/chat/:thread/events", stream, r.Thread},
+		{get, "/events", stream, r.House},
+
+		{post, "/chat/:thread/messages", upload, r.Messages.Post},
+		{get, "/chat/:thread/messages/:message/text", page, r.Messages.Text},
+		{get, "/chat/:thread/messages/:message/edit", page, r.Messages.EditForm},
+		{post, "/chat/:thread/messages/:message/edit", page, r.Messages.Edit},
+		{post, "/chat/:thread/messages/:message/regenerate", page, r.Messages.Regenerate},
+		{post, "/chat/:thread/messages/:message/continue", page, r.Messages.Continue},
+		{post, "/chat/:thread/stop", upload, r.Messages.Stop}, // the composer's form, with all that is in it
+		{post, "/chat/:thread/head", page, r.Messages.Head},
+		{post, "/chat/:thread/calls/:call/decide", page, r.Messages.Decide},
+
+		{get, "/chat/:thread/menu", page, r.Threads.Menu},
+		{get, "/chat/:thread/export", page, r.Threads.Export},
+		{post, "/chat/:thread/title", page, r.Threads.Rename},
+		{post, "/chat/:thread/model", page, r.Threads.Model},
+		{post, "/chat/:thread/pin", page, r.Threads.Pin},
+		{post, "/chat/:thread/archive", page, r.Threads.Archive},
+		{post, "/chat/:thread/delete", page, r.Threads.Delete},
+		{post, "/chat/:thread/restore", page, r.Threads.Restore},
+		{post, "/chat/:thread/summaries/:summary", page, r.Threads.Summary},
+
+		{post, "/attachments", upload, r.Attachments.Upload},
+		{get, "/attachments/:hash/:name", file, r.Attachments.Download},
+
+		{get, "/search", page, r.Search.Find},
+		{get, "/palette", page, r.Search.Palette},
+
+		{get, "/memory", page, r.Later.Memory},
+		{get, "/tools", page, r.Later.Tools},
+		{get, "/vault", page, r.Later.Vault},
+
+		{get, "/identity/:slug", page, r.Identity.Show},
+		{post, "/identity/:slug", page, r.Identity.Save},
+		{post, "/identity/:slug/preview", page, r.Identity.Preview},
+		{get, "/identity/:slug/versions/:version", page, r.Identity.Version},
+		{post, "/identity/:slug/restore", page, r.Identity.Restore},
+
+		{get, "/settings", page, func(c echo.Context) error { return c.Redirect(http.StatusSeeOther, "/settings/models") }},
+		{get, "/settings/models", page, r.Models.Show},
+		{post, "/settings/models", page, r.Models.Add},
+		{post, "/settings/models/default", page, r.Models.Default},
+		{post, "/settings/models/:name/move", page, r.Models.Move},
+		{post, "/settings/models/:name/remove", page, r.Models.Remove},
+		{post, "/settings/models/:name/test", slow, r.Models.Test},
+		{post, "/settings/models/:name/key", page, r.Models.Key},
+		{get, "/settings/identity", page, r.Settings.Identity},
+		{get, "/settings/general", page, r.Settings.General},
+		{post, "/settings/general", page, r.Settings.Change},
+		{get, "/settings/appearance", page, r.Settings.Appearance},
+		{post, "/settings/theme", page, r.Settings.Theme},
+		{get, "/settings/about", page, r.Settings.About},
+
+		{get, "/setup", page, r.Setup.Show},
+		{get, "/setup/found", page, r.Setup.Found},
+		{post, "/setup/test", slow, r.Setup.Test},
+		{post, "/setup/skip", page, r.Setup.Skip},
+
+		{get, "/healthz", open, healthz},
+		{get, "/readyz", open, s.readyz},
+		{get, "/static/*", open, echo.WrapHandler(r.Assets)},
 	}
 }
 
@@ -53,6 +133,7 @@ func (s *Server) register(r Routes, table []route) {
 		open:   nil,
 		page:   form(maxForm, within(pageTimeout)),
 		upload: form(maxUpload, within(slowTimeout)),
+		file:   {limitBody(0), within(slowTimeout)},
 		slow:   form(maxForm, within(slowTimeout)),
 		stream: {limitBody(0), s.sessions.open, s.streaming},
 	}
