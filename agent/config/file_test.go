@@ -1,3 +1,5 @@
+//go:build unix
+
 package config
 
 import (
@@ -42,13 +44,6 @@ func TestFileRefused(t *testing.T) {
 				t.Errorf("editing: %v", err)
 			}
 		})
-	}
-}
-
-func must(t *testing.T, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
 	}
 }
 

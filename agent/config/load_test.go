@@ -30,6 +30,13 @@ func write(t *testing.T, path, content string) {
 	}
 }
 
+func must(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
 func load(t *testing.T, o Options) *Snapshot {
 	t.Helper()
 	s, err := Load(o)
@@ -322,5 +329,66 @@ func TestOtherLayersProblems(t *testing.T) {
 	o.Environ, o.Overrides = nil, []Override{{Key: "server", Value: "x", Flag: "--listen"}}
 	if _, err := Load(o); agent.CodeOf(err) != agent.CodeInternal {
 		t.Errorf("a flag for a section: %v", err)
+	}
+}
+
+// A file made to be slow is refused all the same; BenchmarkHostile says how quickly.
+func hostileFiles() map[string]string {
+	lines := func(line func(i int) string) string {
+		var b strings.Builder
+		for i := 0; b.Len() < MaxFile-100; i++ {
+			b.WriteString(line(i) + "\n")
+		}
+		return b.String()
+	}
+	half := MaxFile / 2
+	return map[string]string{
+		"unknown keys":     lines(func(i int) string { return fmt.Sprintf("k%x=1", i) }),
+		"unknown sections": lines(func(i int) string { return fmt.Sprintf("[k%x]", i) }),
+		"entries":          lines(func(i int) string { return "[[catalog]]" }),
+		"same entries":     lines(func(i int) string { return "[[catalog]]\nref='a/b'" }),
+		"long path":        "[a" + strings.Repeat(".a", half/2) + "]\n" + lines(func(i int) string { return fmt.Sprintf("k%x=1", i) })[:half-200] + "=1",
+		"deep tables":      "a=" + strings.Repeat("{a=", 9000) + "1" + strings.Repeat("}", 9000),
+		"deep lists":       "a=" + strings.Repeat("[", 9000) + strings.Repeat("]", 9000),
+		"long name":        "[\"" + strings.Repeat("x", MaxFile-100) + "\"]",
+		"wrong values":     "[models]\norder = [" + strings.Repeat("'x',", MaxFile/4-100) + "]",
+	}
+}
+
+func TestHostileFile(t *testing.T) {
+	for name, file := range hostileFiles() {
+		t.Run(name, func(t *testing.T) {
+			_, err := Load(home(t, file))
+			if agent.CodeOf(err) != agent.CodeInvalid {
+				t.Errorf("got %v", err)
+			}
+			if len(agent.PublicOf(err)) > 20_000 {
+				t.Errorf("a message of %d bytes", len(agent.PublicOf(err)))
+			}
+		})
+	}
+}
+
+// The largest right file there can be is read.
+func TestLargestFile(t *testing.T) {
+	const entries = maxKeys/2 - 1
+	var b strings.Builder
+	for i := range entries {
+		fmt.Fprintf(&b, "[[catalog]]\nref='a/m%d'\n", i)
+	}
+	if got := len(load(t, home(t, b.String())).Config().Catalog); got != entries {
+		t.Errorf("%d of %d entries", got, entries)
+	}
+}
+
+func BenchmarkHostile(b *testing.B) {
+	for name, file := range hostileFiles() {
+		b.Run(name, func(b *testing.B) {
+			for b.Loop() {
+				if _, err := assemble(Options{Home: "/h"}, []byte(file)); err == nil {
+					b.Fatal("not refused")
+				}
+			}
+		})
 	}
 }

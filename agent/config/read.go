@@ -96,12 +96,22 @@ func (r *reader) readFile(d *document, path string) {
 	f := &fileReader{reader: r, doc: d, path: path, refs: make(map[int]string)}
 	f.findRefs()
 	for i := range d.headers {
+		if len(r.problems) >= maxJudged {
+			return
+		}
 		f.header(d.headers[i])
 	}
 	for i := range d.items {
+		if len(r.problems) >= maxJudged {
+			return
+		}
 		f.item(d.items[i])
 	}
 }
+
+// maxJudged bounds the problems looked for in a file: something that is no settings file at
+// all has as many as lines.
+const maxJudged = 200
 
 // fileReader is the part of reading that knows of lines.
 type fileReader struct {

@@ -25,6 +25,25 @@ type document struct {
 	headers  []header // headers[0] stands for the part before the first one
 	items    []item
 	comments []comment
+	refused  *syntaxError // set when a bound below is passed
+}
+
+// Bounds of a document. Settings need paths of three; without a bound a small file
+// could make paths of gigabytes.
+const (
+	maxDepth = 16     // length of a key's path
+	maxKeys  = 10_000 // headers and keys together
+)
+
+// within refuses the document when a key at offset passes a bound.
+func (d *document) within(depth, offset int) bool {
+	switch {
+	case depth > maxDepth:
+		d.refused = &syntaxError{line: d.line(offset), text: "sections or keys are nested too deep"}
+	case len(d.headers)+len(d.items) > maxKeys:
+		d.refused = &syntaxError{line: d.line(offset), text: fmt.Sprintf("the file holds more than %d keys", maxKeys)}
+	}
+	return d.refused == nil
 }
 
 // header is a [table] or [[table]] line.
@@ -68,19 +87,22 @@ func parseDocument(data []byte) (*document, error) {
 		return nil, err
 	}
 	d := &document{data: bytes.TrimPrefix(data, byteOrderMark), headers: []header{{}}}
-	// The decoder knows all rules of TOML (no key twice, dates that exist); the parser
-	// below knows where things stand.
-	if err := toml.Unmarshal(d.data, &d.tree); err != nil {
-		return nil, asSyntaxError(err)
-	}
 	var p unstable.Parser
 	p.KeepComments = true
 	p.Reset(d.data)
 	lists := make(map[string]int)
-	for p.NextExpression() {
+	for d.refused == nil && p.NextExpression() {
 		d.add(p.Expression(), lists)
 	}
+	if d.refused != nil {
+		return nil, d.refused
+	}
 	if err := p.Error(); err != nil {
+		return nil, d.parserError(err)
+	}
+	// The parser knows where things stand; the decoder knows the rules of the whole (no key
+	// twice, dates that exist). It is quadratic in the number of keys, hence the bound on them.
+	if err := toml.Unmarshal(d.data, &d.tree); err != nil {
 		return nil, asSyntaxError(err)
 	}
 	return d, nil
@@ -116,6 +138,19 @@ func asSyntaxError(err error) *syntaxError {
 	return e
 }
 
+// parserError places an error of the parser, which points into the document.
+func (d *document) parserError(err error) *syntaxError {
+	e := asSyntaxError(err)
+	var at *unstable.ParserError
+	if errors.As(err, &at) {
+		// Highlight is a part of the document: what lies behind it tells where.
+		if offset := cap(d.data) - cap(at.Highlight); offset >= 0 && offset <= len(d.data) {
+			e.line = d.line(offset)
+		}
+	}
+	return e
+}
+
 // lineAt returns the number, from 1, of the line that holds offset.
 func lineAt(data []byte, offset int) int {
 	return bytes.Count(data[:offset], []byte("\n")) + 1
@@ -131,6 +166,9 @@ func (d *document) add(n *unstable.Node, lists map[string]int) {
 		d.comments = append(d.comments, comment{spanOf(n.Raw), current})
 	case unstable.Table, unstable.ArrayTable:
 		keys, where := keysOf(n)
+		if !d.within(len(keys), where.start) {
+			return
+		}
 		h := header{path: keys, list: n.Kind == unstable.ArrayTable, line: d.lineAround(where.start)}
 		if h.list {
 			name := strings.Join(keys, "\x00")
@@ -148,6 +186,9 @@ func (d *document) add(n *unstable.Node, lists map[string]int) {
 // keys within. in says where it stands.
 func (d *document) addItem(n *unstable.Node, in item) {
 	keys, where := keysOf(n)
+	if !d.within(len(in.path)+len(keys), where.start) {
+		return
+	}
 	in.path = slices.Concat(in.path, keys)
 	in.key = where
 	in.kind = n.Value().Kind
