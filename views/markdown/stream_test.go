@@ -1,0 +1,119 @@
+package markdown
+
+import (
+	"os"
+	"strings"
+	"testing"
+)
+
+// samples are messages with everything in them, and what has been found to be hard.
+func samples(t testing.TB) map[string]string {
+	answer, err := os.ReadFile("testdata/answer.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	everything, err := os.ReadFile("testdata/everything.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return map[string]string{
+		"answer":            string(answer),
+		"everything":        string(everything),
+		"crlf":              strings.ReplaceAll(string(everything), "\n", "\r\n"),
+		"empty":             "",
+		"blank":             "\n \n\t\n",
+		"late reference":    "see [a] and [b][A]\n\nmore [c]\n\n[a]: https://a.example\n[C]: <https://c.example> 'title'\n",
+		"definition first":  "[a]: https://a.example\n\nsee [a]\n",
+		"not a definition":  "[a]: this is only text\nand more of it\n\n[b",
+		"footnotes":         "x[^b] y[^a] z[^b]\n\n[^a]: first, see [^c]\n[^b]: second\n\n    with more\n\n[^c]: third\n[^d]: nobody\n",
+		"setext":            "Title\n===\n\nother\n---\n\n- x\n---\n",
+		"table then text":   "| a | b |\n|---|---|\n| 1 | 2 |\n| 3\ntext\n\nafter",
+		"text then table":   "text\na | b\n--|--\n1 | 2\n3 | 4\n",
+		"loose list":        "- a\n\n- b\n  more\n\n  para\n\n      code\n- c\n",
+		"code in list":      "1. one\n   ```go\n   - not an item\n   x := 1\n   ```\n2. two\n   - nested **b**\n     - deeper\n   - back\n3. three\n",
+		"fence in fence":    "````md\n```go\nx\n```\n````\nafter\n",
+		"unclosed fence":    "```python\ndef f():\n    return 1\n\n",
+		"unclosed all":      "**a [b](c `d $e <f ~~g",
+		"quote":             "> a\n> b\nlazy\n>\n> - c\n>   d\n\n> e\n",
+		"maths":             "$$\na\n= b\n$$\nand $x$\n\\[\nc\n\\]\n$$d$$ text $$\nopen\n\nafter",
+		"model markup":      "before\n<think>\nhidden\n\nhidden\n</think>\nafter <tool_call>{\"a\":\n1}</tool_call> end <|im_end|>\n</think>x",
+		"unclosed thinking": "a\n<thinking>\nhidden",
+		"nul and broken":    "a\x00b \xff\xfe \xe2\x82 c\r\rd\x1b[0m\n\x80",
+		"leading newline":   "```\n\n\nx\n```\n",
+		"indented code":     "    a\n\n    b\n\ntext\n\n\tc\n",
+		"images":            "![a](https://h.example/x.png) [![b](https://i.example/y.png)](https://j.example) ![c](/z)",
+		"headings":          "# a\n## b ##\n###\n#### **c** `d`\ntext\n####### no\n",
+	}
+}
+
+// check streams source in the given pieces and compares the page with HTML at every step.
+func check(t *testing.T, r *Renderer, pieces []string) {
+	t.Helper()
+	s := r.Stream("m")
+	p := newPage(t, "m")
+	step := func(patches []Patch, piece string) {
+		t.Helper()
+		for _, patch := range patches {
+			if !strings.HasPrefix(patch.Target, "m") {
+				t.Fatalf("target %q is not the message's", patch.Target)
+			}
+		}
+		p.apply(patches)
+		if got, want := p.html(), parsed(t, s.HTML()); got != want {
+			t.Fatalf("after %q\npage %q\nHTML %q\npatches %+v", piece, got, want, patches)
+		}
+	}
+	for _, piece := range pieces {
+		step(s.Append(piece), piece)
+	}
+	step(s.Close(), "closing")
+	source := strings.Join(pieces, "")
+	if got, want := s.HTML(), r.HTML("m", source); got != want {
+		t.Fatalf("source %q in %q\nstreamed %q\nwhole    %q", source, pieces, got, want)
+	}
+	if s.Append("more") != nil || s.Close() != nil {
+		t.Error("a closed stream went on")
+	}
+}
+
+func split(source string, size int) []string {
+	var pieces []string
+	for len(source) > size {
+		pieces = append(pieces, source[:size])
+		source = source[size:]
+	}
+	return append(pieces, source)
+}
+
+func TestStreamEndsAsTheWhole(t *testing.T) {
+	r := New()
+	for name, source := range samples(t) {
+		t.Run(name, func(t *testing.T) {
+			for _, size := range []int{1, 2, 3, 7, 20, 64, len(source) + 1} {
+				check(t, r, split(source, size))
+			}
+		})
+	}
+}
+
+func FuzzStream(f *testing.F) {
+	for _, source := range samples(f) {
+		if len(source) < 1000 {
+			f.Add(source, uint64(5))
+		}
+	}
+	r := New()
+	f.Fuzz(func(t *testing.T, source string, seed uint64) {
+		if len(source) > 4000 {
+			return
+		}
+		var pieces []string
+		for rest := source; rest != ""; {
+			seed = seed*6364136223846793005 + 1442695040888963407
+			n := min(len(rest), 1+int(seed>>33)%(1+int(seed>>40)%30))
+			pieces = append(pieces, rest[:n])
+			rest = rest[n:]
+		}
+		check(t, r, pieces)
+	})
+}
