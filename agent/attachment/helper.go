@@ -43,35 +43,38 @@ func (s Subprocess) ReadPDF(ctx context.Context, f *os.File, _ int64) (PDFText, 
 	if _, err := f.Seek(0, io.SeekStart); err != nil {
 		return PDFText{}, err
 	}
-	answer := &limited{left: maxAnswer}
+	answer := &limited{left: maxAnswer, stop: cancel}
 	cmd := exec.CommandContext(timed, s.Path, s.Args...)
 	cmd.Env = append([]string{}, s.Env...)
 	cmd.Stdin, cmd.Stdout = f, answer
 	cmd.WaitDelay = time.Second
 	if err := cmd.Run(); err != nil {
-		if timed.Err() != nil && ctx.Err() == nil {
+		if errors.Is(timed.Err(), context.DeadlineExceeded) && ctx.Err() == nil {
 			return PDFText{Failed: pdfTooLong}, nil
 		}
 		return PDFText{}, fmt.Errorf("pdf helper: %w", err)
 	}
 	var t PDFText
-	if err := json.Unmarshal(answer.Bytes(), &t); err != nil {
+	if err := json.Unmarshal(answer.kept.Bytes(), &t); err != nil {
 		return PDFText{}, fmt.Errorf("pdf helper: %w", err)
 	}
 	return t, nil
 }
 
-// limited keeps what is written to it up to a bound and fails beyond.
+// limited keeps what is written to it up to a bound; beyond, it fails and stops the writer. The buffer is
+// not embedded: io.Copy would find its ReadFrom and go past the bound.
 type limited struct {
-	bytes.Buffer
+	kept bytes.Buffer
 	left int
+	stop func()
 }
 
 func (l *limited) Write(p []byte) (int, error) {
 	if l.left -= len(p); l.left < 0 {
+		l.stop()
 		return 0, errors.New("the helper answers too much")
 	}
-	return l.Buffer.Write(p)
+	return l.kept.Write(p)
 }
 
 // Helper is the main function of the helper process: it reads the PDF on in, which must be a regular file, writes

@@ -60,6 +60,9 @@ func (s *Store) readPDF(ctx context.Context, f *os.File, size int64) (string, bo
 	}
 	text := strings.TrimSpace(decode(utf8Text, []byte(t.Text)))
 	if !strings.ContainsFunc(text, func(r rune) bool { return unicode.IsLetter(r) || unicode.IsDigit(r) }) {
+		if s.documents() {
+			return "", false, nil
+		}
 		return "", false, agent.Errorf(agent.CodeInvalid,
 			"This PDF holds no text, only pictures of pages (it was probably scanned). Attach the pages as pictures, or run text recognition over it first.")
 	}

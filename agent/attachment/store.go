@@ -25,15 +25,19 @@ const (
 
 // Options adjust a Store. The zero value is ready for use.
 type Options struct {
-	PDF PDFReader    // nil: InProcess
-	Log *slog.Logger // nil discards
+	PDF PDFReader // nil: InProcess
+	// Documents reports whether the model in use reads PDFs itself. A PDF that holds no text, such as a
+	// scan, is then kept for it instead of refused. nil is no.
+	Documents func() bool
+	Log       *slog.Logger // nil discards
 }
 
 // Store keeps attachments in a folder. It is safe for concurrent use, by one process.
 type Store struct {
-	root *os.Root
-	pdf  PDFReader
-	log  *slog.Logger
+	root      *os.Root
+	pdf       PDFReader
+	documents func() bool
+	log       *slog.Logger
 
 	// sweeping is held for reading while an attachment is named, for writing while one is removed,
 	// so that Purge never takes away what was just put or asked for.
@@ -56,7 +60,10 @@ func Open(dir string, o Options) (*Store, error) {
 	if err != nil {
 		return nil, diskError(err)
 	}
-	s := &Store{root: root, pdf: o.PDF, log: o.Log}
+	if o.Documents == nil {
+		o.Documents = func() bool { return false }
+	}
+	s := &Store{root: root, pdf: o.PDF, documents: o.Documents, log: o.Log}
 	if err := s.sweepTemps(); err != nil {
 		return nil, errors.Join(diskError(err), root.Close())
 	}

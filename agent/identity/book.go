@@ -239,9 +239,12 @@ func (b *Book) replace(ctx context.Context, before Document, base, text string, 
 		return Version{}, Document{}, fmt.Errorf("recording a version of %s: %w", file, err)
 	}
 	p.recorded = v.Hash
-	p.stamp = stamp{}
-	after, _, err = b.refresh(ctx, file)
-	return v, after, err
+	now, err := look(root, file)
+	if err != nil {
+		return v, Document{}, err
+	}
+	b.settleOn(p, b.document(file, text, now, ""), now)
+	return v, p.doc, nil
 }
 
 // noticed is called by the watcher when files may have changed.

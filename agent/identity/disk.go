@@ -34,10 +34,12 @@ type stamp struct {
 
 // proves reports whether s, seen again as now, means that nothing changed.
 func (s stamp) proves(now stamp) bool {
-	if s.seen.IsZero() || s.missing != now.missing {
-		return false
-	}
-	return s.missing || s.mode == now.mode && s.size == now.size && s.mod.Equal(now.mod) && s.seen.Sub(s.mod) > racy
+	return s.same(now) && (s.missing || s.seen.Sub(s.mod) > racy)
+}
+
+// same reports whether both tell the same of a file.
+func (s stamp) same(now stamp) bool {
+	return !s.seen.IsZero() && s.missing == now.missing && s.mode == now.mode && s.size == now.size && s.mod.Equal(now.mod)
 }
 
 // refresh brings the page of file up to date, with the lock held, and reports whether its state changed. A
@@ -64,11 +66,14 @@ func (b *Book) refresh(ctx context.Context, file string) (doc Document, changed 
 	if p.stamp.proves(now) {
 		return p.doc, false, nil
 	}
-	if now, err = rest(ctx, root, file, now); err != nil {
-		return Document{}, false, err
-	}
 	doc = b.read(ctx, root, file, now)
-	if !doc.Missing && doc.Problem == "" && doc.Hash != p.recorded {
+	if unknown(doc, p) && !p.stamp.same(now) { // an editor is at it: let it finish
+		if now, err = rest(ctx, root, file, now); err != nil {
+			return Document{}, false, err
+		}
+		doc = b.read(ctx, root, file, now)
+	}
+	if unknown(doc, p) {
 		v := newVersion(file, doc.Text, SourceOutside)
 		if err := b.versions.AddVersion(ctx, v); err != nil {
 			// The conversation goes on with what the person wrote; the next look tries again.
@@ -79,6 +84,11 @@ func (b *Book) refresh(ctx context.Context, file string) (doc Document, changed 
 		}
 	}
 	return doc, b.settleOn(p, doc, now), nil
+}
+
+// unknown reports whether doc is a state that no version holds.
+func unknown(doc Document, p *page) bool {
+	return !doc.Missing && doc.Problem == "" && doc.Hash != p.recorded
 }
 
 // settleOn makes doc the state of p and reports whether the person would see a difference.
