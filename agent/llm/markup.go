@@ -23,6 +23,7 @@ type Markup struct {
 	body    []byte // of the open call
 	lost    bool   // the open call is too large and is dropped
 	trim    bool   // white space is dropped until something else comes
+	spoken  bool   // some text has been passed on
 	code    int    // length of the backtick run that opened the current code, 0 outside
 	run     int    // length of the backtick run being read
 }
@@ -57,6 +58,7 @@ const unreadableCall = "(The model tried to use a tool, but wrote the call in a 
 // Text takes the next piece and yields what has become clear. It reports false when yield did.
 func (m *Markup) Text(s string, yield func(agent.Delta) bool) bool {
 	if m.state == inText && m.plain(s) {
+		m.spoken = m.spoken || s != ""
 		return s == "" || yield(agent.Delta{Kind: agent.DeltaText, Text: s})
 	}
 	if m.pending != "" {
@@ -110,6 +112,9 @@ func (m *Markup) text(s string, yield func(agent.Delta) bool) (rest string, ok b
 		case tag >= 0:
 			t := tags[tag]
 			ok := m.emit(agent.DeltaText, s[:i], yield)
+			if t.state == inText && m.spoken && ok {
+				ok = m.emit(agent.DeltaText, "\n\n", yield) // what stood before the tag was something else than what follows
+			}
 			m.state, m.close, m.trim = t.state, t.close, true
 			return s[i+len(t.text):], ok
 		}
@@ -175,7 +180,9 @@ func (m *Markup) endCall(yield func(agent.Delta) bool) bool {
 	lost := m.lost || len(calls) == 0
 	m.state, m.trim, m.lost, m.body = inText, true, false, nil
 	if lost {
-		return m.emit(agent.DeltaText, unreadableCall+"\n\n", yield)
+		ok := m.emit(agent.DeltaText, unreadableCall+"\n\n", yield)
+		m.trim = true
+		return ok
 	}
 	for _, c := range calls {
 		c.Index = m.next()
@@ -191,7 +198,11 @@ func (m *Markup) emit(kind agent.DeltaKind, s string, yield func(agent.Delta) bo
 		s = strings.TrimLeft(s, " \t\r\n")
 		m.trim = s == ""
 	}
-	return s == "" || yield(agent.Delta{Kind: kind, Text: s})
+	if s == "" {
+		return true
+	}
+	m.spoken = m.spoken || kind == agent.DeltaText
+	return yield(agent.Delta{Kind: kind, Text: s})
 }
 
 // matchTag looks for a tag at the beginning of s: its index in tags or -1, and whether s is only the beginning of one.
