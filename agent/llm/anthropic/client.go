@@ -1,4 +1,5 @@
-// Package anthropic speaks the Anthropic Messages API, streamed: text, thinking
+// Package anthropic speaks the Anthropic Messages API, at Anthropic, at Amazon
+// Bedrock and at gateways, streamed: text, thinking
 // with its signatures, tool input in pieces, images, PDFs and prompt caching.
 // It is a dialect of agent/llm; docs/adr/0002-model-clients.md says why it does
 // not use the vendor's SDK.
@@ -30,6 +31,9 @@ import (
 
 // apiVersion is the version of the API spoken here; the vendor keeps it stable.
 const apiVersion = "2023-06-01"
+
+// ownHost is the vendor's server, which takes the key in one header only.
+const ownHost = "api.anthropic.com"
 
 // maxModelPages bounds how often the list of models is paged through.
 const maxModelPages = 10
@@ -104,6 +108,9 @@ func (c *client) do(ctx context.Context, method, address string, body io.Reader)
 	}
 	if key != "" {
 		req.Header.Set("X-Api-Key", key)
+		if req.URL.Host != ownHost {
+			req.Header.Set("Authorization", "Bearer "+key) // what Amazon Bedrock and most gateways want
+		}
 	}
 	req.Header.Set("Anthropic-Version", apiVersion)
 	if body != nil {

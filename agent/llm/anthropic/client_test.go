@@ -127,9 +127,37 @@ func TestStreamWholeReply(t *testing.T) {
 	if !reflect.DeepEqual(got, want) {
 		t.Errorf("got  %+v\nwant %+v", got, want)
 	}
-	head := s.Requests()[0].Header
-	if head.Get("X-Api-Key") != "sk-ant-test" || head.Get("Anthropic-Version") != "2023-06-01" || head.Get("Authorization") != "" {
-		t.Errorf("headers: %v", head)
+}
+
+// record is a transport that keeps the request and answers nothing.
+type record struct{ req *http.Request }
+
+func (r *record) RoundTrip(req *http.Request) (*http.Response, error) {
+	r.req = req
+	return nil, errors.New("recorded")
+}
+
+// TestKeyHeaders: the vendor gets the key in its own header alone, everybody else in both.
+func TestKeyHeaders(t *testing.T) {
+	tests := []struct{ base, path, bearer string }{
+		{"https://api.anthropic.com", "/v1/messages", ""},
+		{"https://bedrock-mantle.eu-west-1.api.aws/anthropic", "/anthropic/v1/messages", "Bearer sk-ant-test"},
+		{"http://127.0.0.1:4000/v1", "/v1/messages", "Bearer sk-ant-test"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.base, func(t *testing.T) {
+			c := connect(t, tt.base, func(s *llm.Settings) { s.Headers = map[string]string{"X-Team": "a"} })
+			r := &record{}
+			c.conn.HTTP = &http.Client{Transport: r}
+			collect(c, model("claude-sonnet-5"), hello())
+			h := r.req.Header
+			if r.req.URL.Path != tt.path || h.Get("Authorization") != tt.bearer {
+				t.Errorf("path %q, authorization %q", r.req.URL.Path, h.Get("Authorization"))
+			}
+			if h.Get("X-Api-Key") != "sk-ant-test" || h.Get("Anthropic-Version") != "2023-06-01" || h.Get("X-Team") != "a" {
+				t.Errorf("headers: %v", h)
+			}
+		})
 	}
 }
 

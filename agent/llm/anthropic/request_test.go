@@ -150,6 +150,7 @@ func TestVersionOf(t *testing.T) {
 	for name, want := range map[string]version{
 		"claude-opus-4-8": {4, 8}, "claude-haiku-4-5-20251001": {4, 5}, "claude-3-5-haiku-20241022": {3, 5}, "claude-sonnet-5": {5, 0},
 		"claude-opus-5-5": {5, 5}, "claude-mythos-preview": {4, 7}, "claude-sonnet-4-20250514": {4, 0}, "my-model": {}, "": {},
+		"us.anthropic.claude-sonnet-4-5-20250929-v1:0": {4, 5}, "anthropic.claude-sonnet-5": {5, 0}, "anthropic.claude-mythos-preview": {4, 7},
 	} {
 		if got := versionOf(name); got != want {
 			t.Errorf("%s: %v, want %v", name, got, want)

@@ -30,7 +30,7 @@ func (l level) budget() int {
 }
 
 // version is a model's generation as its name tells: claude-opus-4-7 is {4, 7},
-// claude-3-5-haiku-20241022 is {3, 5}. A name that tells none is the zero version.
+// claude-3-5-haiku-20241022 is {3, 5}, us.anthropic.claude-sonnet-4-5-20250929-v1:0 is {4, 5}. A name that tells none is the zero version.
 type version struct{ major, minor int }
 
 func (v version) atLeast(major, minor int) bool {
@@ -38,7 +38,7 @@ func (v version) atLeast(major, minor int) bool {
 }
 
 func versionOf(name string) version {
-	if strings.HasPrefix(name, "claude-mythos-preview") {
+	if strings.Contains(name, "claude-mythos-preview") {
 		return version{4, 7} // named without a number, behaves like its generation
 	}
 	var v version
