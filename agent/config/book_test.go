@@ -65,8 +65,8 @@ func TestConcurrentEdits(t *testing.T) {
 	for i, b := range books {
 		for j := range each {
 			wg.Go(func() {
-				key := fmt.Sprintf("providers.p%d-%d.retries", i, j)
-				if _, err := b.Edit(context.Background(), "", []Change{{Key: key, Value: "1"}}); err != nil {
+				key := fmt.Sprintf("providers.p%d-%d.stall_timeout", i, j)
+				if _, err := b.Edit(context.Background(), "", []Change{{Key: key, Value: "1s"}}); err != nil {
 					t.Errorf("%s: %v", key, err)
 				}
 			})

@@ -50,6 +50,7 @@ type Models struct {
 	Temperature *float64         `key:"temperature" unset:"the provider's own default" sample:"0.7" min:"0" max:"2" doc:"How freely the model chooses its words: 0 is the most predictable."`
 	// MaxTokens is 0 for the model's own limit.
 	MaxTokens  int            `key:"max_tokens" default:"0" min:"0" max:"10000000" doc:"Longest answer, in tokens. 0 is the model's own limit."`
+	Retries    int            `key:"retries" default:"2" min:"0" max:"9" doc:"How often a failed request is tried again before the next model is. Never once an answer has begun."`
 	TitleModel agent.ModelRef `key:"title_model" unset:"the model that answered" sample:"ollama/qwen3:8b" form:"ref" doc:"Model that names new conversations; a small one will do."`
 }
 
@@ -65,7 +66,6 @@ type Provider struct {
 	// FirstTokenTimeout is 0 for a limit that fits where the provider runs.
 	FirstTokenTimeout time.Duration `key:"first_token_timeout" default:"0s" min:"0s" max:"1h" doc:"How long to wait for the first word of an answer. 0s is two minutes, and longer for a model on this machine, which may have to be loaded first."`
 	StallTimeout      time.Duration `key:"stall_timeout" default:"1m" min:"1s" max:"1h" doc:"How long an answer may pause before it counts as cut off."`
-	Retries           int           `key:"retries" default:"2" min:"0" max:"10" doc:"How often a failed request is tried again before the next model is. Never once an answer has begun."`
 	// KeepAlive is 0 to leave it to the server, negative for ever.
 	KeepAlive time.Duration `key:"keep_alive" default:"0s" min:"-1s" max:"720h" doc:"How long Ollama keeps a model loaded after an answer. 0s leaves it to Ollama, -1s is for ever. Other kinds take no notice."`
 	Thinking  string        `key:"thinking" unset:"the provider's own default" sample:"medium" one_of:"off low medium high" doc:"How hard models that can think should think before they answer."`
@@ -87,10 +87,8 @@ type CatalogEntry struct {
 
 // History is the [history] section.
 type History struct {
-	MaxContextMessages int `key:"max_context_messages" default:"500" min:"2" max:"10000" doc:"At most this many of the newest messages are sent."`
-	// MaxContextTokens is 0 for the model's window.
-	MaxContextTokens int  `key:"max_context_tokens" default:"0" min:"0" max:"100000000" doc:"At most this many tokens are sent. 0 is what the model can take."`
-	Summarise        bool `key:"summarise" default:"true" doc:"Summarise what no longer fits. Summaries are shown, can be taken back, and the messages stay."`
+	MaxContextMessages int  `key:"max_context_messages" default:"500" min:"2" max:"10000" doc:"At most this many of the newest messages are sent."`
+	Summarise          bool `key:"summarise" default:"true" doc:"Summarise what no longer fits. Summaries are shown, can be taken back, and the messages stay."`
 }
 
 // Turn is the [turn] section.

@@ -5,6 +5,7 @@ import (
 	"os"
 	"strings"
 	"testing"
+	"time"
 
 	"ash/agent"
 )
@@ -36,13 +37,13 @@ func TestSplice(t *testing.T) {
 			"[log]\n\tlevel = 'warn' # loud\n\n# about models\n[models]\n", set("log.format", "json"),
 			"[log]\n\tlevel = 'warn' # loud\n\tformat = \"json\"\n\n# about models\n[models]\n"},
 		"dotted at the top": {"server.listen = 'a:1'\nlog.level = 'warn'\n", set("log.format", "json"), "server.listen = 'a:1'\nlog.level = 'warn'\nlog.format = \"json\"\n"},
-		"dotted provider":   {"[providers]\ngroq.kind = 'groq'\n", set("providers.groq.retries", "3"), "[providers]\ngroq.kind = 'groq'\ngroq.retries = 3\n"},
+		"dotted provider":   {"[providers]\ngroq.kind = 'groq'\n", set("providers.groq.stall_timeout", "3s"), "[providers]\ngroq.kind = 'groq'\ngroq.stall_timeout = \"3s\"\n"},
 		"inline":            {"log = { level = 'warn' } # x\n", set("log.format", "json"), "log = { level = 'warn', format = \"json\" } # x\n"},
 		"inline in place":   {"log = { level = 'warn' } # x\n", set("log.level", "debug"), "log = { level = \"debug\" } # x\n"},
 		"inline, empty":     {"log = {}\n", set("log.format", "json"), "log = { format = \"json\" }\n"},
-		"new provider": {"[providers.a]\nretries = 1\n# retries = 2\n\n[log]\n", set("providers.lm-studio.base_url", "http://x/v1"),
-			"[providers.a]\nretries = 1\n# retries = 2\n\n[providers.lm-studio]\nbase_url = \"http://x/v1\"\n\n[log]\n"},
-		"provider's key": {"[providers.a]\nretries = 1\n[providers.b]\nretries = 1\n", set("providers.b.retries", "5"), "[providers.a]\nretries = 1\n[providers.b]\nretries = 5\n"},
+		"new provider": {"[providers.a]\nstall_timeout = '1s'\n# stall_timeout = '2s'\n\n[log]\n", set("providers.lm-studio.base_url", "http://x/v1"),
+			"[providers.a]\nstall_timeout = '1s'\n# stall_timeout = '2s'\n\n[providers.lm-studio]\nbase_url = \"http://x/v1\"\n\n[log]\n"},
+		"provider's key": {"[providers.a]\nstall_timeout = '1s'\n[providers.b]\nstall_timeout = '1s'\n", set("providers.b.stall_timeout", "5s"), "[providers.a]\nstall_timeout = '1s'\n[providers.b]\nstall_timeout = \"5s\"\n"},
 		"new entry": {"[[catalog]]\nref = 'a/b'\n[log]\n", set("catalog.ollama/qwen3:8b.context_window", "40960"),
 			"[[catalog]]\nref = 'a/b'\n\n[[catalog]]\nref = \"ollama/qwen3:8b\"\ncontext_window = 40960\n[log]\n"},
 		"entry's key":  {"[[catalog]]\nref = 'a/b'\n[[catalog]]\nref = 'c/d.e'\n", set(`catalog."c/d.e".title`, "D \"E\"\\"), "[[catalog]]\nref = 'a/b'\n[[catalog]]\nref = 'c/d.e'\ntitle = \"D \\\"E\\\"\\\\\"\n"},
@@ -59,9 +60,9 @@ func TestSplice(t *testing.T) {
 		"removed inline":             {"log = { level = 'warn', format = 'json' }\n", remove("log.level"), "log = { format = 'json' }\n"},
 		"removed inline, last":       {"log = { level = 'warn', format = 'json' }\n", remove("log.format"), "log = { level = 'warn' }\n"},
 		"removed inline, only":       {"log = { level = 'warn' }\n", remove("log.level"), "log = {  }\n"},
-		"removed provider":           {"[log]\nlevel = 'warn'\n\n# mine\n[providers.a]\nretries = 1\n# note\nkind = 'openai'\n\n[providers.b]\nretries = 2\n", remove("providers.a"), "[log]\nlevel = 'warn'\n\n# mine\n\n[providers.b]\nretries = 2\n"},
-		"removed provider, blanks":   {"[log]\n\n[providers.a]\nretries = 1\n\n[models]\n", remove("providers.a"), "[log]\n\n[models]\n"},
-		"removed provider, dotted":   {"[providers]\na.kind = 'groq' # x\nb.kind = 'groq'\na.retries = 1\n", remove("providers.a"), "[providers]\n# x\nb.kind = 'groq'\n"},
+		"removed provider":           {"[log]\nlevel = 'warn'\n\n# mine\n[providers.a]\nstall_timeout = '1s'\n# note\nkind = 'openai'\n\n[providers.b]\nstall_timeout = '2s'\n", remove("providers.a"), "[log]\nlevel = 'warn'\n\n# mine\n\n[providers.b]\nstall_timeout = '2s'\n"},
+		"removed provider, blanks":   {"[log]\n\n[providers.a]\nstall_timeout = '1s'\n\n[models]\n", remove("providers.a"), "[log]\n\n[models]\n"},
+		"removed provider, dotted":   {"[providers]\na.kind = 'groq' # x\nb.kind = 'groq'\na.stall_timeout = '1s'\n", remove("providers.a"), "[providers]\n# x\nb.kind = 'groq'\n"},
 		"removed provider, inline":   {"providers = { a = { kind = 'groq' }, b = {} }\n", remove("providers.a"), "providers = { b = {} }\n"},
 		"removed entry":              {"[[catalog]]\nref = 'a/b'\n[[catalog]]\nref = 'c/d'\nlocal = true\n[log]\n", remove("catalog.a/b"), "[[catalog]]\nref = 'c/d'\nlocal = true\n[log]\n"},
 		"removed entry's key":        {"[[catalog]]\nref = 'a/b'\nlocal = true\n[[catalog]]\nref = 'c/d'\nlocal = true\n", remove("catalog.c/d.local"), "[[catalog]]\nref = 'a/b'\nlocal = true\n[[catalog]]\nref = 'c/d'\n"},
@@ -122,11 +123,11 @@ func TestSpliceExample(t *testing.T) {
 func TestEdit(t *testing.T) {
 	ctx := context.Background()
 	o := home(t, "")
-	first, err := Edit(ctx, o, "none", []Change{{Key: "server.listen", Value: "127.0.0.1:9"}, {Key: "providers.groq.retries", Value: "4"}})
+	first, err := Edit(ctx, o, "none", []Change{{Key: "server.listen", Value: "127.0.0.1:9"}, {Key: "providers.groq.stall_timeout", Value: "4s"}})
 	if err != nil {
 		t.Fatal(err)
 	}
-	const want = "[server]\nlisten = \"127.0.0.1:9\"\n\n[providers.groq]\nretries = 4\n"
+	const want = "[server]\nlisten = \"127.0.0.1:9\"\n\n[providers.groq]\nstall_timeout = \"4s\"\n"
 	if got := content(t, o); got != want {
 		t.Errorf("file: %q", got)
 	}
@@ -134,7 +135,7 @@ func TestEdit(t *testing.T) {
 	if err != nil || info.Mode().Perm() != 0o600 {
 		t.Errorf("mode %v, %v", info.Mode(), err)
 	}
-	if c := first.Config(); c.Server.Listen != "127.0.0.1:9" || c.Providers["groq"].Retries != 4 {
+	if c := first.Config(); c.Server.Listen != "127.0.0.1:9" || c.Providers["groq"].StallTimeout != 4*time.Second {
 		t.Errorf("config: %+v", c)
 	}
 	second, err := Edit(ctx, o, first.Version(), []Change{{Key: "providers.groq", Remove: true}})
@@ -187,7 +188,7 @@ func TestEditRefused(t *testing.T) {
 		"too many":                {"", many, agent.CodeInvalid, "too many"},
 		"file has problems":       {"[log]\nlevl = 1\n", []Change{{Key: "turn.rounds", Value: "3"}}, agent.CodeInvalid, "did you mean log.level?"},
 		"no TOML":                 {"[log\n", []Change{{Key: "turn.rounds", Value: "3"}}, agent.CodeInvalid, "not valid TOML"},
-		"no place for it":         {"providers = {}\n", []Change{{Key: "providers.a.retries", Value: "3"}}, agent.CodeInvalid, "cannot be edited in place"},
+		"no place for it":         {"providers = {}\n", []Change{{Key: "providers.a.stall_timeout", Value: "3s"}}, agent.CodeInvalid, "cannot be edited in place"},
 		"entry of one line":       {"catalog = [{ ref = 'a/b' }]\n", []Change{{Key: "catalog.a/b", Remove: true}}, agent.CodeInvalid, "cannot be edited in place"},
 	}
 	for name, test := range tests {

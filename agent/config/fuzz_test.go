@@ -13,7 +13,7 @@ func seeds() []string {
 	return []string{
 		"", "[server]\nlisten = 'a:1' # x\n", "\xef\xbb\xbfserver.listen='a:1'\r\n[log]\r\n",
 		"log = { level = 'warn', format = \"json\" }", "[models]\norder = [\n'a/b', # x\n]\n",
-		"[[catalog]]\nref='a/b'\n[providers.x]\nkind='groq'\n[providers]\ny.retries=1\n",
+		"[[catalog]]\nref='a/b'\n[providers.x]\nkind='groq'\n[providers]\ny.thinking='low'\n",
 		"catalog = [{ref='a/b'}, {ref='c/d', local=true}]", "[a.b]\n[[a.c]]\n\"\" = 1\n'x.y' = 1979-05-27T07:32:00Z\n",
 		"[server]\n# listen = \"x\"\n# [log]\nx = \"\"\"\n[log]\n\"\"\"\n",
 	}
@@ -43,8 +43,8 @@ func FuzzLoad(f *testing.F) {
 
 // An edit changes the bytes of one value and nothing else; taking a key out keeps every comment.
 func FuzzEdit(f *testing.F) {
-	keys := []string{"server.listen", "log.level", "models.order", "turn.cost", "providers.x.retries", "catalog.a/b.title", "providers.x", "catalog.c/d"}
-	values := []string{"b:2", "debug", "x/y, a/b", "0.5", "3", "T \"1\"", "", ""}
+	keys := []string{"server.listen", "log.level", "models.order", "turn.cost", "providers.x.stall_timeout", "catalog.a/b.title", "providers.x", "catalog.c/d"}
+	values := []string{"b:2", "debug", "x/y, a/b", "0.5", "3s", "T \"1\"", "", ""}
 	for _, s := range seeds() {
 		for i := range keys {
 			f.Add([]byte(s), uint8(i), i%2 == 0)

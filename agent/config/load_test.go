@@ -52,6 +52,7 @@ func TestDefaults(t *testing.T) {
 	want := Config{
 		Server:     Server{Listen: "127.0.0.1:8080"},
 		Workspace:  Workspace{Path: filepath.Join(o.Home, "workspace")},
+		Models:     Models{Retries: 2},
 		History:    History{MaxContextMessages: 500, Summarise: true},
 		Turn:       Turn{Rounds: 50, WallTime: 30 * time.Minute, Tokens: 2_000_000, Cost: 5_000_000},
 		Appearance: Appearance{Theme: "system"},
@@ -65,7 +66,7 @@ func TestDefaults(t *testing.T) {
 		t.Errorf("bounds: got %+v, want %+v", got, want)
 	}
 	p := c.Provider("nobody")
-	if p.ConnectTimeout != 10*time.Second || p.Retries != 2 || p.StallTimeout != time.Minute {
+	if p.ConnectTimeout != 10*time.Second || p.StallTimeout != time.Minute {
 		t.Errorf("defaults of a provider: %+v", p)
 	}
 }
@@ -112,7 +113,7 @@ local = true
 	}
 	wantModels := Models{
 		Order:       []agent.ModelRef{{Provider: "anthropic", Name: "claude"}, {Provider: "ollama", Name: "qwen3:8b"}},
-		Temperature: &temperature, TitleModel: agent.ModelRef{Provider: "openrouter", Name: "meta/llama-4"},
+		Temperature: &temperature, TitleModel: agent.ModelRef{Provider: "openrouter", Name: "meta/llama-4"}, Retries: 2,
 	}
 	if !reflect.DeepEqual(c.Models, wantModels) {
 		t.Errorf("models: %+v", c.Models)
@@ -174,9 +175,8 @@ func TestLayers(t *testing.T) {
 		"models.order":                      {"a/b, c/d", "ASH_MODELS_ORDER"},
 		"appearance.theme":                  {"system", "default"},
 		"providers.lm-studio.base_url":      {"http://10.0.0.1/v1", "ASH_PROVIDERS_LM_STUDIO_BASE_URL"},
-		"providers.lm-studio.retries":       {"2", "default"},
-		`providers."lm-studio".retries`:     {"2", "default"},
 		"models.temperature":                {"", "default"},
+		`providers."lm-studio".keep_alive`:  {"0s", "default"},
 		"providers.lm-studio.key_file":      {"", "default"},
 		"providers.lm-studio.keep_alive":    {"0s", "default"},
 		"history.max_context_messages":      {"500", "default"},
