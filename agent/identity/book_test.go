@@ -504,3 +504,36 @@ func plain(text string) []string {
 	}
 	return out
 }
+
+func BenchmarkOpen(b *testing.B) {
+	dir, versions := b.TempDir(), &kept{}
+	for b.Loop() {
+		book, err := Open(b.Context(), dir, versions, Options{})
+		if err != nil {
+			b.Fatal(err)
+		}
+		if err := book.Close(); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
+
+func BenchmarkSystem(b *testing.B) {
+	dir := b.TempDir()
+	book, err := Open(b.Context(), dir, &kept{}, Options{})
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer book.Close()
+	past := time.Now().Add(-time.Hour)
+	for _, file := range Files() {
+		if err := os.Chtimes(filepath.Join(dir, file), past, past); err != nil {
+			b.Fatal(err)
+		}
+	}
+	for b.Loop() {
+		if _, err := book.System(b.Context()); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
