@@ -76,7 +76,7 @@ func FuzzEdit(f *testing.F) {
 			return // the comments within a section go with it
 		}
 		if !change.Remove {
-			checkUntouched(t, before, bytes.TrimPrefix(out, byteOrderMark), todo[0].place)
+			checkUntouched(t, before, bytes.TrimPrefix(out, []byte(byteOrderMark)), todo[0].place)
 		}
 		checkComments(t, before, out)
 	})

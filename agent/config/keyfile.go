@@ -33,7 +33,7 @@ func ReadKeyFile(path string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	key := strings.TrimSpace(string(bytes.TrimPrefix(data, byteOrderMark)))
+	key := strings.TrimSpace(string(bytes.TrimPrefix(data, []byte(byteOrderMark))))
 	odd := func(r rune) bool { return r > unicode.MaxASCII || r <= ' ' || r == 0x7f }
 	switch {
 	case key == "":

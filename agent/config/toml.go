@@ -79,14 +79,14 @@ type syntaxError struct {
 
 func (e *syntaxError) Error() string { return e.text }
 
-var byteOrderMark = []byte("\xef\xbb\xbf")
+const byteOrderMark = "\xef\xbb\xbf"
 
 // parseDocument reads data as TOML. The error is a *syntaxError.
 func parseDocument(data []byte) (*document, error) {
 	if err := checkBytes(data); err != nil {
 		return nil, err
 	}
-	d := &document{data: bytes.TrimPrefix(data, byteOrderMark), headers: []header{{}}}
+	d := &document{data: bytes.TrimPrefix(data, []byte(byteOrderMark)), headers: []header{{}}}
 	var p unstable.Parser
 	p.KeepComments = true
 	p.Reset(d.data)

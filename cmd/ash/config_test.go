@@ -6,6 +6,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -13,6 +14,7 @@ import (
 
 	"ash/agent"
 	"ash/agent/config"
+	"ash/agent/llm"
 )
 
 // runConfig runs "ash config" with args on a home.
@@ -124,5 +126,19 @@ func TestConfigHomeFails(t *testing.T) {
 		if err := cmd.ExecuteContext(t.Context()); !errors.Is(err, broken) {
 			t.Errorf("%v: %v", args, err)
 		}
+	}
+}
+
+// The kinds of provider the settings allow are those that can be spoken to.
+func TestConfigKinds(t *testing.T) {
+	var kinds []string
+	for _, v := range llm.Vendors() {
+		kinds = append(kinds, v.Kind)
+	}
+	keys := config.Keys()
+	i := slices.IndexFunc(keys, func(k config.Key) bool { return k.Name == "providers.NAME.kind" })
+	allowed := slices.Sorted(slices.Values(keys[i].Choices))
+	if slices.Sort(kinds); !slices.Equal(kinds, allowed) {
+		t.Errorf("vendors: %v\nsettings: %v", kinds, allowed)
 	}
 }
