@@ -171,7 +171,8 @@ func kindOf(status int, typ, code, message string) FaultKind {
 }
 
 func kindOfStatus(status int, name, text string) FaultKind {
-	noModel := hasAny(text, "model") && hasAny(text, "not found", "does not exist", "not exist", "unknown model", "invalid model", "no such model", "not a valid model", "no endpoints found", "decommissioned", "is not supported for generatecontent")
+	noModel := hasAny(text, "model") && hasAny(text, "not found", "does not exist", "not exist", "unknown model", "invalid model", "no such model", "not a valid model", "no endpoints found", "decommissioned", "is not supported for generatecontent") ||
+		hasAny(name, "not_found") && hasAny(text, "model")
 	switch {
 	case hasAny(name, "model_not_found", "model_decommissioned", "invalid_model") || noModel && status < 500:
 		return FaultModel
