@@ -6,9 +6,9 @@ package static
 func hashed(name string) string {
 	switch name {
 	case "app.css":
-		return "app-c15b6a7289.css"
+		return "app-b5bdcbccfe.css"
 	case "app.js":
-		return "app-e3b0c44298.js"
+		return "app-69f021cf94.js"
 	case "geist-mono.woff2":
 		return "geist-mono-684ad5b531.woff2"
 	case "geist.woff2":
@@ -26,10 +26,10 @@ func hashed(name string) string {
 // find returns what is known of a file of dist.
 func find(file string) (asset, bool) {
 	switch file {
-	case "app-c15b6a7289.css":
-		return asset{media: "text/css; charset=utf-8", etag: "c15b6a7289", gzip: true, brotli: true}, true
-	case "app-e3b0c44298.js":
-		return asset{media: "text/javascript; charset=utf-8", etag: "e3b0c44298", gzip: true, brotli: true}, true
+	case "app-b5bdcbccfe.css":
+		return asset{media: "text/css; charset=utf-8", etag: "b5bdcbccfe", gzip: true, brotli: true}, true
+	case "app-69f021cf94.js":
+		return asset{media: "text/javascript; charset=utf-8", etag: "69f021cf94", gzip: true, brotli: true}, true
 	case "geist-mono-684ad5b531.woff2":
 		return asset{media: "font/woff2", etag: "684ad5b531", gzip: false, brotli: false}, true
 	case "geist-19f9c92546.woff2":

@@ -96,6 +96,9 @@ func (m Message) resumable() bool {
 	return false
 }
 
+// nothing reports whether no answer came at all, so that trying again is all there is to offer.
+func (m Message) nothing() bool { return m.State == agent.MessageFailed && m.HTML == "" }
+
 // path is the address under which the message's own actions live.
 func (m Message) path(action string) string {
 	return "/chat/" + string(m.Thread) + "/messages/" + string(m.ID) + "/" + action

@@ -351,7 +351,7 @@ func Phrases() templ.Component {
 			templ_7745c5c3_Var14 = templ.NopComponent
 		}
 		ctx = templ.ClearChildren(ctx)
-		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 23, "<template id=\"phrases\"><p data-for=\"lost\">Not connected. Your text is kept.</p><p data-for=\"reconnecting\">Reconnecting…</p><p data-for=\"back\">Connected again</p><p data-for=\"stopping\">Ash is stopping</p><p data-for=\"unsent\">Ash does not answer. Nothing was sent; your text is kept.</p><p data-for=\"timeout\">Ash did not answer in time. Try again.</p><p data-for=\"copied\">Copied</p><p data-for=\"uncopied\">Copying did not work. Select the text and copy it yourself.</p><p data-for=\"paste\">Pasted text</p><p data-for=\"uploading\">Uploading…</p><p data-for=\"upload-failed\">The upload did not work. Try again, or remove it.</p><p data-for=\"too-large\">is larger than</p><p data-for=\"answered\">Ash has answered</p><p data-for=\"asks\">Ash asks for your approval</p><p data-for=\"unsaved\">Not saved yet</p><div data-for=\"toast\">")
+		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 23, "<template id=\"phrases\"><p data-for=\"lost\">Connection lost</p><p data-for=\"kept\">Not connected. Your text is kept.</p><p data-for=\"reconnecting\">Reconnecting…</p><p data-for=\"back\">Connected again</p><p data-for=\"unsent\">Ash does not answer. Nothing was sent; your text is kept.</p><p data-for=\"timeout\">Ash did not answer in time. Try again.</p><p data-for=\"uncopied\">Copying did not work. Select the text and copy it yourself.</p><p data-for=\"paste\">Pasted text</p><p data-for=\"uploading\">Uploading…</p><p data-for=\"upload-failed\">The upload did not work. Try again, or remove it.</p><p data-for=\"too-large\">is larger than</p><p data-for=\"answered\">Ash has answered</p><p data-for=\"asks\">Ash asks for your approval</p><p data-for=\"today\">Today</p><p data-for=\"unsaved\">Not saved yet</p><div data-for=\"toast\">")
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -367,15 +367,7 @@ func Phrases() templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 25, "</ul></template><button id=\"latest\" type=\"button\" class=\"latest\" hidden>")
-		if templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
-		templ_7745c5c3_Err = I(IconArrowDown).Render(ctx, templ_7745c5c3_Buffer)
-		if templ_7745c5c3_Err != nil {
-			return templ_7745c5c3_Err
-		}
-		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 26, "<span>Jump to latest</span></button>")
+		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 25, "</ul></template>")
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}

@@ -249,7 +249,7 @@ func (m Models) Chain() templ.Component {
 			return templ_7745c5c3_Err
 		}
 		if len(m.Defaults) > 0 {
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 12, "<form method=\"post\" action=\"/settings/models/default\" hx-post=\"/settings/models/default\" hx-trigger=\"change\" hx-target=\"#models\" hx-swap=\"outerHTML\" class=\"field inline\">")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 12, "<form method=\"post\" action=\"/settings/models/default\" hx-post=\"/settings/models/default\" hx-trigger=\"change\" hx-target=\"#models\" hx-swap=\"outerHTML\" class=\"field beside\">")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}

@@ -1,0 +1,98 @@
+// Whether the server is there. The stream tells at once when it breaks; for a
+// connection that dies in silence the page asks when it matters.
+import { phrase } from "./phrases.js";
+
+const stream = () => document.getElementById("stream");
+const quiet = 5000; // ms without a sign of life before asking
+let state = "on"; // on, off (just lost), wait (reconnecting)
+let alive = Date.now();
+let shown = 0;
+let watchers = [];
+
+export const connected = () => state === "on";
+export const onConnection = (f) => watchers.push(f);
+
+function show(text) {
+  clearTimeout(shown);
+  for (const pill of document.querySelectorAll("#connection")) {
+    pill.dataset.state = state;
+    pill.textContent = text;
+  }
+  document.documentElement.dataset.connection = state;
+}
+
+function become(next) {
+  if (next === state) return;
+  const before = state;
+  state = next;
+  if (next === "off") {
+    show(phrase("lost"));
+    shown = setTimeout(() => become("wait"), 900);
+  } else if (next === "wait") {
+    show(phrase("reconnecting"));
+  } else if (before !== "on") {
+    show(phrase("back"));
+    shown = setTimeout(() => show(""), 2500);
+  }
+  for (const f of watchers) f(state === "on");
+}
+
+const lost = () => { if (state === "on") become("off"); };
+function back() {
+  alive = Date.now();
+  become("on");
+}
+
+let asking = false;
+
+// doubt asks the server whether it is there and renews a stream that only seems alive.
+export async function doubt() {
+  if (asking) return;
+  asking = true;
+  try {
+    const answer = await fetch("/healthz", { cache: "no-store", signal: AbortSignal.timeout(1500) });
+    if (!answer.ok) throw new Error(`status ${answer.status}`);
+    alive = Date.now();
+    if (state !== "on") renew();
+  } catch {
+    lost();
+    setTimeout(doubt, 1000);
+  } finally {
+    asking = false;
+  }
+}
+
+function renew() {
+  const element = stream();
+  if (!element) return back();
+  const open = element._htmx?.sse;
+  if (open) open.reader?.cancel();
+  else window.htmx.trigger(element, "ash:connect");
+}
+
+export function suspect() {
+  if (Date.now() - alive > quiet || state !== "on") doubt();
+}
+
+export function connection() {
+  const on = (name, f) => document.addEventListener(name, f);
+  on("htmx:sse:after:connection", (e) => { if (e.detail.connection.status < 300) back(); });
+  on("htmx:sse:before:connection", (e) => { if (e.detail.connection.attempt > 0) lost(); });
+  on("htmx:sse:error", lost);
+  on("htmx:sse:before:message", () => { alive = Date.now(); if (state !== "on") back(); });
+  on("ash:bye", lost);
+
+  // The extension retries only what was open once: the first attempt is ours to repeat.
+  const again = (e) => {
+    if (e.target !== stream()) return;
+    lost();
+    setTimeout(() => { if (!stream()?._htmx?.sse) window.htmx.trigger(stream(), "ash:connect"); }, 1000);
+  };
+  on("htmx:error", (e) => (e.target === stream() ? again(e) : doubt()));
+  on("htmx:response:error", again);
+
+  addEventListener("offline", doubt);
+  addEventListener("online", doubt);
+  on("visibilitychange", () => { if (!document.hidden) suspect(); });
+  setInterval(() => { if (!document.hidden && stream()) suspect(); }, quiet);
+}

@@ -1,0 +1,45 @@
+// Settings and Identity: themes that change at once, texts that are not lost.
+import { post } from "./net.js";
+import { notify } from "./notices.js";
+import { phrase } from "./phrases.js";
+
+function themes(form) {
+  form.addEventListener("submit", async (e) => {
+    e.preventDefault();
+    const theme = e.submitter.value;
+    const root = document.documentElement;
+    if (theme === "system") delete root.dataset.theme;
+    else root.dataset.theme = theme;
+    for (const b of form.querySelectorAll("button")) b.ariaPressed = String(b === e.submitter);
+    const body = new FormData(form, e.submitter);
+    try {
+      const answer = await post(form.action, body);
+      if (!answer.ok) throw new Error(`status ${answer.status}`);
+    } catch {
+      notify("unsent");
+    }
+  });
+}
+
+function guard(form) {
+  const area = form.querySelector("textarea");
+  let saved = area.defaultValue;
+  const dirty = () => area.value !== saved;
+  const note = document.getElementById("dirty");
+  area.addEventListener("input", () => { note.textContent = dirty() ? phrase("unsaved") : ""; });
+  addEventListener("beforeunload", (e) => { if (dirty()) e.preventDefault(); });
+  form.addEventListener("submit", () => { saved = area.value; });
+  form.addEventListener("keydown", (e) => {
+    if (e.key === "s" && (e.ctrlKey || e.metaKey)) {
+      e.preventDefault();
+      form.requestSubmit();
+    }
+  });
+}
+
+export function editors() {
+  const theme = document.querySelector("[data-theme-form]");
+  if (theme) themes(theme);
+  const file = document.querySelector("form[data-guard]");
+  if (file) guard(file);
+}
