@@ -63,7 +63,7 @@ func (h *Models) Add(c echo.Context) error {
 	}
 	s := h.Config.Current().Config()
 	changes := []config.Change{order(append(slices.Clone(s.Models.Order), agent.ModelRef{Provider: name, Name: model}))}
-	if known, ok := s.Providers[name]; ok && kind != known.Kind {
+	if known, ok := s.Providers[name]; ok && kind != kindOf(name, known) {
 		return agent.Errorf(agent.CodeConflict, "There is a provider %s already, and it is of another kind. Choose another name.", name)
 	} else if !ok {
 		changes = append(providerChanges(name, kind, base), changes...)
@@ -305,6 +305,17 @@ func kinds() []pages.Choice {
 		}
 	}
 	return out
+}
+
+// kindOf returns what a configured provider is, by its section or by its name.
+func kindOf(name string, p config.Provider) string {
+	if p.Kind != "" {
+		return p.Kind
+	}
+	if _, known := llm.VendorOf(name); known {
+		return name
+	}
+	return "openai"
 }
 
 // providerChanges makes the section of a new provider.

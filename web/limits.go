@@ -56,6 +56,7 @@ func within(d time.Duration) echo.MiddlewareFunc {
 			ctx, cancel := context.WithTimeout(r.Context(), d)
 			defer cancel()
 			c.SetRequest(r.WithContext(ctx))
+			defer c.SetRequest(r) // an error is answered after this, and needs a context that has not ended
 			return next(c)
 		}
 	}
@@ -74,6 +75,7 @@ func (s *Server) streaming(next echo.HandlerFunc) echo.HandlerFunc {
 		defer cancel()
 		defer context.AfterFunc(s.open, cancel)()
 		c.SetRequest(r.WithContext(ctx))
+		defer c.SetRequest(r)
 		return next(c)
 	}
 }

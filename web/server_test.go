@@ -28,6 +28,9 @@ func newServer(t testing.TB, home string, change ...func(*Config)) *Server {
 	t.Helper()
 	cfg := Config{Home: home, Hosts: []string{"ash.home"}, Log: slog.New(slog.DiscardHandler)}
 	cfg.Routes.Problem = func(c echo.Context, p handlers.Problem) error {
+		if err := c.Request().Context().Err(); err != nil {
+			return err // as a template would
+		}
 		return c.HTML(p.Status, fmt.Sprintf("<p id=problem data-code=%s>%s</p>", p.Code, p.Public))
 	}
 	cfg.Routes.Control = func(g *echo.Group) {

@@ -1,0 +1,194 @@
+package handlers_test
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"maps"
+	"net/url"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"ash/agent"
+	"ash/agent/attachment"
+	"ash/agent/config"
+	"ash/agent/feed"
+	"ash/agent/identity"
+	"ash/agent/llm"
+	"ash/agent/llm/llmtest"
+	"ash/agent/llm/offline"
+	"ash/agent/llm/ollama"
+	"ash/agent/llm/openai"
+	"ash/agent/prompt"
+	"ash/handlers"
+	"ash/static"
+	"ash/store"
+	"ash/views/markdown"
+	"ash/web"
+	"ash/web/webtest"
+)
+
+// house is all of Ash behind a real listener, in a folder of its own, with a
+// scripted model server.
+type house struct {
+	t       *testing.T
+	home    string
+	base    string
+	store   *store.Store
+	engine  *agent.Engine
+	config  *config.Book
+	book    *identity.Book
+	llm     *llm.Providers
+	model   *llmtest.Server
+	browser *webtest.Browser
+}
+
+// open starts a house whose model gives the scripted replies.
+func open(t *testing.T, script ...llmtest.Reply) *house {
+	t.Helper()
+	return openWith(t, true, script...)
+}
+
+// openWith starts a house; configured says whether the model server is already in its settings.
+func openWith(t *testing.T, configured bool, script ...llmtest.Reply) *house {
+	t.Helper()
+	h := &house{t: t, home: t.TempDir(), model: llmtest.OpenAI(t, script...)}
+	ctx := context.Background()
+	var err error
+	options := config.Options{Home: h.home}
+	h.config, err = config.Open(options)
+	h.must(err)
+	if configured {
+		_, err = h.config.Edit(ctx, "", []config.Change{
+			{Key: "providers.test.kind", Value: "openai"},
+			{Key: "providers.test.base_url", Value: h.model.URL + "/v1"},
+			{Key: "models.order", Value: "test/test-model"},
+		})
+		h.must(err)
+	}
+	h.store, err = store.Open(ctx, store.Options{Path: filepath.Join(h.home, "ash.db")})
+	h.must(err)
+	t.Cleanup(func() { h.must(h.store.Close()) })
+	settings := h.config.Current().Config()
+	h.book, err = identity.Open(ctx, settings.Workspace.Path, h.store, identity.Options{Tokens: prompt.Tokens})
+	h.must(err)
+	t.Cleanup(func() { h.must(h.book.Close()) })
+	files, err := attachment.Open(filepath.Join(h.home, "attachments"), attachment.Options{})
+	h.must(err)
+	t.Cleanup(func() { h.must(files.Close()) })
+	h.llm, err = llm.New(llm.Options{
+		Providers: providerSettings(settings), Order: settings.Models.Order,
+		Dialects: map[string]llm.Dialect{"openai": openai.New, "ollama": ollama.New, "offline": offline.New(h.store, nil)},
+		Keys:     llm.NewKeys(func(string) (string, bool) { return "", false }),
+		Logger:   slog.New(slog.DiscardHandler),
+		Probe:    []llm.Settings{{Name: "lmstudio", Kind: "lmstudio", BaseURL: h.model.URL + "/v1"}},
+	})
+	h.must(err)
+	t.Cleanup(h.llm.Close)
+	h.config.Subscribe(func(_, now *config.Snapshot) {
+		c := now.Config()
+		h.must(h.llm.Reload(providerSettings(c), c.Models.Order))
+	})
+	events := feed.New(time.Millisecond)
+	h.engine = agent.NewEngine(agent.Options{
+		Store: h.store, Prompter: prompt.New(prompt.Options{Identity: h.book, Blobs: files}), Models: h.llm, Publisher: events,
+		Settings: func() agent.Settings { return agent.Settings{Bounds: agent.Bounds{Rounds: 10}, MaxMessages: 100} },
+	})
+	owner, err := h.store.Owner(ctx)
+	h.must(err)
+	h.serve(events, files, owner.ID)
+	return h
+}
+
+// serve wires the handlers the way cmd/ash does.
+func (h *house) serve(events *feed.Feed, files *attachment.Store, owner agent.ID) {
+	frame := &handlers.Frame{
+		Markdown: markdown.New(), Reader: h.store, Latest: events.Last, Now: time.Now, Zone: time.UTC,
+		Settings: func() config.Config { return h.config.Current().Config() },
+	}
+	streams := &handlers.Events{Frame: frame, Feed: events, Threads: h.store, Tails: h.store, Stream: markdown.New(), Log: slog.New(slog.DiscardHandler)}
+	server, err := web.New(web.Config{
+		Home: h.home, Log: slog.New(slog.DiscardHandler),
+		Stopping: func(ctx context.Context) error {
+			err := h.engine.Close(ctx)
+			events.Close()
+			return err
+		},
+		Routes: web.Routes{
+			Problem:     frame.Problem,
+			Chat:        &handlers.Chat{Frame: frame, Threads: h.store, Tails: h.store, Summaries: h.store},
+			Messages:    &handlers.Messages{Frame: frame, Engine: h.engine, Turns: h.engine, Threads: h.store, Files: files, Owner: owner},
+			Threads:     &handlers.Threads{Frame: frame, Threads: h.store, Engine: h.engine, Paths: h.store, Summaries: h.store},
+			Attachments: &handlers.Attachments{Files: files},
+			Search:      &handlers.Search{Frame: frame},
+			Identity:    &handlers.Identity{Frame: frame, Book: h.book, Tokens: prompt.Tokens},
+			Settings: &handlers.Settings{Frame: frame, Config: h.config, Book: h.book, Facts: func(context.Context) (handlers.Facts, error) {
+				return handlers.Facts{Version: "1.2.3", Home: h.home, Started: time.Now()}, nil
+			}},
+			Models: &handlers.Models{Frame: frame, Config: h.config, Providers: h.llm},
+			Setup: &handlers.Setup{Frame: frame, Config: h.config, Providers: h.llm, Prober: h.llm,
+				Skipped: handlers.SkipMark(filepath.Join(h.home, "setup-skipped")), Own: func() []string { return nil }},
+			Later:  &handlers.Later{Frame: frame},
+			Thread: streams.Thread,
+			House:  streams.House,
+			Assets: static.Handler(),
+		},
+	})
+	h.must(err)
+	h.base = webtest.Serve(h.t, server)
+	h.browser = webtest.Open(h.t, h.base)
+	h.browser.Get("/chat").Is(200)
+}
+
+// providerSettings names the configured providers.
+func providerSettings(c config.Config) []llm.Settings {
+	var out []llm.Settings
+	for _, name := range slices.Sorted(maps.Keys(c.Providers)) {
+		p := c.Providers[name]
+		out = append(out, llm.Settings{Name: name, Kind: p.Kind, BaseURL: p.BaseURL})
+	}
+	return out
+}
+
+func (h *house) must(err error) {
+	h.t.Helper()
+	if err != nil {
+		h.t.Fatal(err)
+	}
+}
+
+// begin starts a conversation with a message and waits for the answer's end.
+func (h *house) begin(text string) agent.ID {
+	h.t.Helper()
+	to := h.browser.Post("/chat", url.Values{"text": {text}, "form": {string(agent.NewID())}}).Leads()
+	id, err := agent.ParseID(strings.TrimPrefix(to, "/chat/"))
+	h.must(err)
+	h.rest(id)
+	return id
+}
+
+// rest waits until no turn of the thread runs, and returns its end.
+func (h *house) rest(thread agent.ID) agent.Tail {
+	h.t.Helper()
+	for range 1000 {
+		tail, err := h.store.Tail(context.Background(), thread)
+		h.must(err)
+		if tail.Turn.ID != "" && tail.Turn.State != agent.TurnRunning {
+			return tail
+		}
+		time.Sleep(5 * time.Millisecond)
+	}
+	h.t.Fatal(errors.New("the turn does not end"))
+	return agent.Tail{}
+}
+
+// thread reads a thread.
+func (h *house) thread(id agent.ID) agent.Thread {
+	h.t.Helper()
+	t, err := h.store.Thread(context.Background(), id)
+	h.must(err)
+	return t
+}
