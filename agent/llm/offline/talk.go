@@ -2,6 +2,7 @@ package offline
 
 import (
 	"regexp"
+	"slices"
 	"strings"
 
 	"ash/agent"
@@ -17,11 +18,12 @@ type talk struct {
 	answered    int // replies so far
 }
 
-// The prompt wraps what is not the person's word: data in fences, notes of Ash in brackets.
+// The prompt wraps what is not the person's word: data in fences, notes of Ash in brackets. A note that names an
+// attachment reads [file NAME:], [picture NAME (image/png); …] or [Image "NAME" (image/png) …].
 var (
-	fenced = regexp.MustCompile(`(?s)<data-([0-9a-f]+) from="([^"]*)"[^>]*>\n.*?\n</data-[0-9a-f]+>`)
-	note   = regexp.MustCompile(`(?s)^\[(sent|by now|the person stopped|your message above|remembered|earlier steps|go on|this message is empty|the conversation|the tool)\b[^\]]*\]$`)
-	pinned = regexp.MustCompile(`^\[(?:Image|File|image|file) "([^"]*)"`)
+	fenced   = regexp.MustCompile(`(?s)<data-[0-9a-f]+ from="[^"]*"[^>]*>\n.*?\n</data-[0-9a-f]+>`)
+	note     = regexp.MustCompile(`(?s)^\[(sent|by now|the person stopped|your message above|remembered|earlier steps|go on|this message is empty|the conversation|the tool|result of the tool)\b[^\]]*\]$`)
+	attached = regexp.MustCompile(`^\[(?:picture|file|document) (.+?)(?: \([^()]*\))?[:;][^\]]*\]|^\[(?:Image|File) "([^"]*)"`)
 )
 
 // listen reads the conversation out of a prompt.
@@ -58,25 +60,31 @@ func listen(ms []agent.PromptMessage) talk {
 // hear separates the person's own words from what Ash put around them.
 func hear(m agent.PromptMessage) (words string, attachments []string, results []agent.ToolResult) {
 	var kept []string
+	attach := func(name string) {
+		if name != "" && !slices.Contains(attachments, name) {
+			attachments = append(attachments, name)
+		}
+	}
 	for _, p := range m.Parts {
 		switch p := p.(type) {
 		case agent.Image:
-			attachments = append(attachments, p.Attachment.Name)
+			attach(p.Attachment.Name)
 		case agent.File:
-			attachments = append(attachments, p.Attachment.Name)
+			attach(p.Attachment.Name)
 		case agent.ToolResult:
 			results = append(results, p)
 		case agent.Text:
-			text := fenced.ReplaceAllStringFunc(p.Text, func(s string) string {
-				attachments = append(attachments, fenced.FindStringSubmatch(s)[2])
-				return ""
-			})
-			for paragraph := range strings.SplitSeq(text, "\n\n") {
-				if name := pinned.FindStringSubmatch(paragraph); name != nil {
-					attachments = append(attachments, name[1])
-					break // the rest of the part is the file's text
-				}
-				if trimmed := strings.TrimSpace(paragraph); trimmed != "" && !note.MatchString(trimmed) {
+		paragraphs:
+			for paragraph := range strings.SplitSeq(fenced.ReplaceAllString(p.Text, ""), "\n\n") {
+				trimmed := strings.TrimSpace(paragraph)
+				name := attached.FindStringSubmatch(trimmed)
+				switch {
+				case name != nil:
+					attach(name[1] + name[2])
+					if name[2] != "" && !strings.HasSuffix(trimmed, "]") {
+						break paragraphs // the file's text follows without a fence
+					}
+				case trimmed != "" && !note.MatchString(trimmed):
 					kept = append(kept, paragraph)
 				}
 			}
