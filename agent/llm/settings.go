@@ -145,6 +145,12 @@ func (s Settings) Vendor() Vendor {
 	return v
 }
 
+// OwnServer reports whether s speaks to a vendor's own server, whose rules are known, rather than to another that speaks alike.
+func (s Settings) OwnServer() bool {
+	v := s.Vendor()
+	return s.BaseURL == "" || sameHost(s.BaseURL, v.BaseURL)
+}
+
 // complete checks s and fills in what the person left out. Errors: CodeInvalid.
 func (s Settings) complete() (Settings, error) {
 	v, _ := VendorOf(s.Kind)

@@ -33,6 +33,7 @@ type options struct {
 	temperature bool
 	maxTokens   bool // max_tokens; max_completion_tokens is sent instead
 	reasoning   bool // reasoning_content of earlier messages
+	effort      bool // tools beside reasoning, which some models have in another API only: it is switched off
 }
 
 // New makes a client. It is a llm.Dialect: use it for the kind "openai".
@@ -50,7 +51,7 @@ func New(c llm.Connection) (llm.Client, error) {
 		wire:     w,
 		settings: c.Settings,
 		vendor:   vendor,
-		own:      strings.HasPrefix(c.Settings.BaseURL, vendor.BaseURL),
+		own:      c.Settings.OwnServer(),
 		refused:  make(map[string]options),
 	}, nil
 }
@@ -120,6 +121,8 @@ func (o options) without(f *llm.Fault) (options, bool) {
 		{"include_usage", &o.usage},
 		{"max_tokens", &o.maxTokens},
 		{"temperature", &o.temperature},
+		{"/v1/responses", &o.effort},
+		{"Responses API", &o.effort},
 		{"reasoning", &o.reasoning},
 	} {
 		if !*known.refused && strings.Contains(f.Detail, known.words) {

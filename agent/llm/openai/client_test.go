@@ -262,6 +262,7 @@ func TestCancelEndsAtOnce(t *testing.T) {
 	server := llmtest.OpenAI(t, llmtest.Broken(llmtest.StreamStall, 2, "a", "b"))
 	c := connect(t, server.URL+"/v1", "openai")
 	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
 	var last error
 	start := time.Now()
 	for d, err := range c.Stream(ctx, model, hello()) {

@@ -25,6 +25,7 @@ type chatRequest struct {
 	MaxTokens           int                `json:"max_tokens,omitempty"`
 	MaxCompletionTokens int                `json:"max_completion_tokens,omitempty"`
 	Temperature         *float64           `json:"temperature,omitempty"`
+	Effort              string             `json:"reasoning_effort,omitempty"`
 	Tools               []api.Tool         `json:"tools,omitempty"`
 	Messages            []message          `json:"messages"`
 }
@@ -78,6 +79,9 @@ func (c *Client) encode(info agent.ModelInfo, p agent.Prompt, without options) (
 		req.MaxCompletionTokens = p.MaxTokens
 	} else {
 		req.MaxTokens = p.MaxTokens
+	}
+	if without.effort {
+		req.Effort = api.ReasoningEffortNone
 	}
 	if p.System != "" {
 		req.Messages = append(req.Messages, message{Role: "system", Content: p.System})

@@ -94,10 +94,11 @@ func TestOptionsRefused(t *testing.T) {
 		gone      string
 		instead   string
 	}{
-		"stream_options":    {"Unrecognized request argument supplied: stream_options", "stream_options", ""},
-		"temperature":       {"Unsupported value: 'temperature' does not support 0 with this model", "temperature", ""},
-		"max_tokens":        {"Unsupported parameter: 'max_tokens' is not supported with this model. Use 'max_completion_tokens' instead.", "max_tokens", "max_completion_tokens"},
-		"reasoning_content": {"messages.4: property 'reasoning_content' is unsupported", "", ""},
+		"stream_options":         {"Unrecognized request argument supplied: stream_options", "stream_options", ""},
+		"temperature":            {"Unsupported value: 'temperature' does not support 0 with this model", "temperature", ""},
+		"max_tokens":             {"Unsupported parameter: 'max_tokens' is not supported with this model. Use 'max_completion_tokens' instead.", "max_tokens", "max_completion_tokens"},
+		"tools beside reasoning": {"Function tools with reasoning_effort are not supported for this model in /v1/chat/completions. Please use /v1/responses instead.", "", `"reasoning_effort":"none"`},
+		"reasoning_content":      {"messages.4: property 'reasoning_content' is unsupported", "", ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			refusal, err := json.Marshal(map[string]any{"error": map[string]any{"message": tc.complaint, "type": "invalid_request_error"}})
