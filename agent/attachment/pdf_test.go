@@ -119,6 +119,15 @@ func TestBombsAreContained(t *testing.T) {
 	}
 }
 
+// TestHelperWatchesItsMemory lets the parser take all it wants: it must be ended long before its time is up.
+func TestHelperWatchesItsMemory(t *testing.T) {
+	s := open(t, Options{PDF: helper(t, "read", 9*time.Second)})
+	_, err := s.Put(t.Context(), "a.pdf", bytes.NewReader(bombs()["a character map without end"]))
+	if err == nil || !strings.Contains(err.Error(), "exit status 3") {
+		t.Errorf("error %v", err)
+	}
+}
+
 func TestPDF(t *testing.T) {
 	many := make([]string, 300)
 	for i := range many {

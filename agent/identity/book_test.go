@@ -305,6 +305,39 @@ func TestChangeIsSeenWithoutTheWatcher(t *testing.T) {
 	}
 }
 
+func TestSameTimeAndSizeDoNotHideAFreshChange(t *testing.T) {
+	h := newHome(t)
+	h.blind(t)
+	moment := time.Now().Add(-time.Second) // within what file systems with coarse clocks cannot tell apart
+	for _, text := range []string{"tea", "ale"} {
+		write1(t, h.path(Soul), text)
+		if err := os.Chtimes(h.path(Soul), moment, moment); err != nil {
+			t.Fatal(err)
+		}
+		if got := h.read(t, Soul).Text; got != text {
+			t.Errorf("read %q, want %q", got, text)
+		}
+	}
+}
+
+func TestHalfWrittenFileIsNoVersion(t *testing.T) {
+	h := newHome(t)
+	h.blind(t)
+	write1(t, h.path(Soul), "")
+	done := make(chan error)
+	go func() {
+		time.Sleep(settle / 4)
+		done <- os.WriteFile(h.path(Soul), []byte("whole"), 0o600)
+	}()
+	doc := h.read(t, Soul)
+	if err := <-done; err != nil {
+		t.Fatal(err)
+	}
+	if got := h.versions.sources(Soul); doc.Text != "whole" || !slices.Equal(got, []Source{SourceDefault, SourceOutside}) {
+		t.Errorf("read %q, versions %v", doc.Text, got)
+	}
+}
+
 func TestUnchangedFileIsNotReadAgain(t *testing.T) {
 	h := newHome(t)
 	h.blind(t)
