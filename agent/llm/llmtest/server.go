@@ -49,6 +49,7 @@ type Server struct {
 	URL        string   // where it listens, without a path; "" when only the Handler is used
 	ModelNames []string // what it lists as its models
 	Dimensions int      // of its embeddings; 0 is 8
+	Forget     bool     // keep no requests, for long runs
 
 	format Format
 	mu     sync.Mutex
@@ -125,9 +126,11 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 		return // the client went away
 	}
 	req := Request{Method: r.Method, Path: r.URL.Path, Query: r.URL.RawQuery, Header: r.Header.Clone(), Body: body, At: time.Now()}
-	s.mu.Lock()
-	s.seen = append(s.seen, req)
-	s.mu.Unlock()
+	if !s.Forget {
+		s.mu.Lock()
+		s.seen = append(s.seen, req)
+		s.mu.Unlock()
+	}
 	switch e := s.format.Endpoint(r); e {
 	case EndpointNone:
 		w.Header().Set("Content-Type", "text/plain; charset=utf-8")
