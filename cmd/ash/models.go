@@ -9,22 +9,23 @@ import (
 	"ash/agent/config"
 	"ash/agent/llm"
 	"ash/agent/llm/anthropic"
-	"ash/agent/llm/longtail"
 	"ash/agent/llm/offline"
 	"ash/agent/llm/ollama"
 	"ash/agent/llm/openai"
 )
 
 // newProviders makes the model providers of the settings, with every dialect Ash speaks.
-func newProviders(c config.Config, search offline.Search, log *slog.Logger) (*llm.Providers, error) {
+func newProviders(c config.Config, library offline.Library, log *slog.Logger) (*llm.Providers, error) {
 	dialects := map[string]llm.Dialect{
 		"openai":    openai.New,
 		"anthropic": anthropic.New,
 		"ollama":    ollama.New,
-		"offline":   offline.New(search),
+		"offline":   offline.New(library, nil),
 	}
-	maps.Copy(dialects, longtail.Dialects())
-	return llm.New(llm.Options{Providers: providerSettings(c), Order: c.Models.Order, Dialects: dialects, Logger: log})
+	return llm.New(llm.Options{
+		Providers: providerSettings(c), Order: c.Models.Order, Dialects: dialects,
+		Retry: llm.Retry{Tries: c.Models.Retries + 1}, Logger: log,
+	})
 }
 
 // providerSettings returns the settings of every provider the configuration

@@ -1,0 +1,98 @@
+package main
+
+import (
+	"context"
+	"path/filepath"
+	"runtime/debug"
+	"strings"
+	"time"
+
+	"ash/agent/config"
+	"ash/agent/prompt"
+	"ash/handlers"
+	"ash/static"
+	"ash/views/markdown"
+	"ash/web"
+)
+
+// server builds what answers at the doors. address is where browsers find it,
+// "" when only the socket is served.
+func (a *app) server(address string) (*web.Server, error) {
+	return web.New(web.Config{
+		Home: a.home, Log: a.log, Routes: a.routes(address),
+		Ready:    a.ready,
+		Stopping: a.rest,
+	})
+}
+
+// routes gives every handler what it needs.
+func (a *app) routes(address string) web.Routes {
+	md := markdown.New()
+	frame := &handlers.Frame{
+		Markdown: md, Reader: a.store,
+		Settings: func() config.Config { return a.config.Current().Config() },
+		Latest:   a.feed.Last,
+		Now:      time.Now, Zone: time.Local,
+	}
+	events := &handlers.Events{Frame: frame, Feed: a.feed, Threads: a.store, Tails: a.store, Stream: md, Log: a.log}
+	control := handlers.Control{
+		Engine: a.engine, Threads: a.store, Feed: a.feed, Owner: a.owner.ID,
+		Version: versionString(), Address: address,
+	}
+	return web.Routes{
+		Problem:     frame.Problem,
+		Chat:        &handlers.Chat{Frame: frame, Threads: a.store, Tails: a.store, Summaries: a.store},
+		Messages:    &handlers.Messages{Frame: frame, Engine: a.engine, Turns: a.engine, Threads: a.store, Files: a.files, Owner: a.owner.ID},
+		Threads:     &handlers.Threads{Frame: frame, Threads: a.store, Engine: a.engine, Paths: a.store, Summaries: a.store},
+		Attachments: &handlers.Attachments{Files: a.files},
+		Search:      &handlers.Search{Frame: frame},
+		Identity:    &handlers.Identity{Frame: frame, Book: a.book, Tokens: prompt.Tokens},
+		Settings:    &handlers.Settings{Frame: frame, Config: a.config, Book: a.book, Facts: a.facts(time.Now())},
+		Models:      &handlers.Models{Frame: frame, Config: a.config, Providers: a.providers},
+		Setup: &handlers.Setup{
+			Frame: frame, Config: a.config, Providers: a.providers, Prober: a.providers,
+			Skipped: handlers.SkipMark(filepath.Join(a.home, "setup-skipped")),
+			Own:     func() []string { return []string{strings.TrimPrefix(address, "http://")} },
+		},
+		Later:   &handlers.Later{Frame: frame},
+		Thread:  events.Thread,
+		House:   events.House,
+		Control: control.Register,
+		Assets:  static.Handler(),
+	}
+}
+
+// ready says whether Ash can take messages.
+func (a *app) ready(ctx context.Context) error {
+	if a.store.Damaged() {
+		return a.store.CheckIntegrity(ctx)
+	}
+	_, err := a.store.Owner(ctx)
+	return err
+}
+
+// facts is what the About page tells.
+func (a *app) facts(started time.Time) func(context.Context) (handlers.Facts, error) {
+	return func(ctx context.Context) (handlers.Facts, error) {
+		now := time.Now()
+		stats, err := a.store.Stats(ctx, time.Date(now.Year(), now.Month(), 1, 0, 0, 0, 0, now.Location()))
+		return handlers.Facts{
+			Version: versionString(), Commit: commit(), Home: a.home, Started: started,
+			Database: stats.Bytes, Threads: int(stats.Threads), Messages: int(stats.Messages), Spent: stats.Spent,
+		}, err
+	}
+}
+
+// commit is the revision this binary was built from, "" when it does not know.
+func commit() string {
+	info, ok := debug.ReadBuildInfo()
+	if !ok {
+		return ""
+	}
+	for _, s := range info.Settings {
+		if s.Key == "vcs.revision" {
+			return s.Value
+		}
+	}
+	return ""
+}
