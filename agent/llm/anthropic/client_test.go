@@ -12,7 +12,6 @@ import (
 	"path/filepath"
 	"reflect"
 	"runtime"
-	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -353,86 +352,5 @@ func golden(t *testing.T, name string, got []byte) {
 	}
 	if !bytes.Equal(pretty.Bytes(), want) {
 		t.Errorf("%s differs (run with -update after checking):\n%s", path, pretty.Bytes())
-	}
-}
-
-func FuzzDecode(f *testing.F) {
-	f.Add([]byte("event: message_start\ndata: {\"type\":\"message_start\",\"message\":{\"usage\":{\"input_tokens\":1}}}\n\n"))
-	f.Add([]byte("data: {\"type\":\"content_block_start\",\"index\":0,\"content_block\":{\"type\":\"tool_use\",\"input\":{\"a\":1}}}\n\ndata: {\"type\":\"content_block_delta\",\"index\":0,\"delta\":{\"type\":\"input_json_delta\",\"partial_json\":\"x\"}}\n\n"))
-	f.Add([]byte("data: {\"type\":\"content_block_delta\",\"index\":9}\n\n"))
-	f.Add([]byte("data: {\"type\":\"message_delta\",\"delta\":{\"stop_reason\":\"end_turn\"},\"usage\":{\"output_tokens\":-5}}\n\ndata: {\"type\":\"message_stop\"}\n\n"))
-	f.Add([]byte("data: {\"type\":\"content_block_start\",\"index\":-1,\"content_block\":null}\n\n: comment\ndata: {\"type\":\"error\"}\n\n"))
-	f.Fuzz(func(t *testing.T, stream []byte) {
-		open := map[int]bool{}
-		d := decoder{yield: func(delta agent.Delta, err error) bool {
-			if err != nil {
-				t.Fatal("the decoder yields no errors itself")
-			}
-			switch delta.Kind {
-			case agent.DeltaCall:
-				if !open[delta.Call.Index] && delta.Call.Index != len(open) {
-					t.Fatalf("call %d after %d others", delta.Call.Index, len(open))
-				}
-				open[delta.Call.Index] = true
-			case agent.DeltaUsage:
-				if delta.Usage.Input < 0 || delta.Usage.Output < 0 {
-					t.Fatalf("usage %+v", *delta.Usage)
-				}
-			}
-			return true
-		}}
-		err := d.decode(bytes.NewReader(stream))
-		if err != nil && llm.FaultOf(err) == nil {
-			t.Fatalf("error %v is no fault", err)
-		}
-		if err == nil && d.stop == "" {
-			t.Fatal("a whole reply without a stop reason")
-		}
-	})
-}
-
-func BenchmarkStream(b *testing.B) {
-	const tokens = 50_000
-	s := llmtest.Anthropic(b, llmtest.Reply{Load: llmtest.Load{Tokens: tokens}, Repeat: true})
-	c := connect(b, s.URL)
-	b.Run("baseline=read the bytes", func(b *testing.B) {
-		for b.Loop() {
-			resp, err := c.ask(b.Context(), model("claude-sonnet-5"), hello())
-			if err != nil {
-				b.Fatal(err)
-			}
-			n, err := bytes.NewBuffer(nil).ReadFrom(resp.Body)
-			if err != nil || n == 0 {
-				b.Fatal(n, err)
-			}
-			_ = resp.Body.Close()
-		}
-		b.ReportMetric(float64(tokens*b.N)/b.Elapsed().Seconds(), "tokens/s")
-	})
-	b.Run("client", func(b *testing.B) {
-		b.ReportAllocs()
-		for b.Loop() {
-			n := 0
-			for d, err := range c.Stream(b.Context(), model("claude-sonnet-5"), hello()) {
-				if err != nil {
-					b.Fatal(err)
-				}
-				if d.Kind == agent.DeltaText {
-					n++
-				}
-			}
-			if n != tokens {
-				b.Fatalf("%d tokens", n)
-			}
-		}
-		b.ReportMetric(float64(tokens*b.N)/b.Elapsed().Seconds(), "tokens/s")
-	})
-}
-
-func TestBreakOffIsNoFault(t *testing.T) {
-	d := decoder{yield: func(agent.Delta, error) bool { return false }}
-	err := d.decode(strings.NewReader("data: {\"type\":\"message_start\",\"message\":{}}\n\n"))
-	if !errors.Is(err, errStopped) {
-		t.Errorf("got %v", err)
 	}
 }

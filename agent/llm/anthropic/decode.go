@@ -1,10 +1,12 @@
 package anthropic
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"io"
 	"strings"
+	"unicode/utf8"
 
 	"ash/agent"
 	"ash/agent/llm"
@@ -52,7 +54,9 @@ func (d *decoder) decode(body io.Reader) error {
 			return llm.TransportFault(err)
 		}
 		e = streamEvent{}
-		if err := json.Unmarshal(data, &e); err != nil {
+		if index, text, ok := plainDelta(data); ok {
+			e.Type, e.Index, e.Delta.Type, e.Delta.Text = "content_block_delta", index, "text_delta", text
+		} else if err := json.Unmarshal(data, &e); err != nil {
 			if events.Partial() {
 				return llm.NewFault(llm.FaultCut, "", err)
 			}
@@ -65,6 +69,34 @@ func (d *decoder) decode(body io.Reader) error {
 			return err
 		}
 	}
+}
+
+// plainDelta reads the commonest event without a JSON decoder, which would be most of the work of a
+// long answer: a piece of text in the very form the vendor sends it, without escapes. Anything else is not ok.
+func plainDelta(data []byte) (index int, text string, ok bool) {
+	rest, ok := bytes.CutPrefix(data, []byte(`{"type":"content_block_delta","index":`))
+	if !ok || len(rest) == 0 || rest[0] < '0' || rest[0] > '9' {
+		return 0, "", false
+	}
+	index = int(rest[0] - '0') // blocks beyond the tenth take the long way
+	rest, ok = bytes.CutPrefix(rest[1:], []byte(`,"delta":{"type":"text_delta","text":"`))
+	if !ok {
+		return 0, "", false
+	}
+	rest, ok = bytes.CutSuffix(bytes.TrimRight(rest, " "), []byte(`}`)) // the vendor pads some events with spaces
+	if !ok {
+		return 0, "", false
+	}
+	rest, ok = bytes.CutSuffix(bytes.TrimRight(rest, " "), []byte(`"}`))
+	if !ok || !utf8.Valid(rest) {
+		return 0, "", false
+	}
+	for _, c := range rest {
+		if c == '"' || c == '\\' || c < ' ' {
+			return 0, "", false
+		}
+	}
+	return index, string(rest), true
 }
 
 // event handles one event. Kinds that are not known (ping among them) are passed over, as the vendor asks.

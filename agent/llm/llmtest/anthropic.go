@@ -48,25 +48,29 @@ func (f AnthropicFormat) Chat(w *Writer, req Request, reply Reply) {
 	s.reply(model, reply)
 }
 
+// wireBlock is what is checked of a content block.
+type wireBlock struct {
+	Type      string          `json:"type"`
+	Text      *string         `json:"text"`
+	ID        string          `json:"id"`
+	ToolUseID string          `json:"tool_use_id"`
+	Cache     json.RawMessage `json:"cache_control"`
+}
+
+type wireMessage struct {
+	Role    string      `json:"role"`
+	Content []wireBlock `json:"content"`
+}
+
 // checkMessages holds a request against the rules the API enforces; it returns what the API complains about.
 func checkMessages(req Request) (model, complaint string) {
-	type wireBlock struct {
-		Type      string          `json:"type"`
-		Text      *string         `json:"text"`
-		ID        string          `json:"id"`
-		ToolUseID string          `json:"tool_use_id"`
-		Cache     json.RawMessage `json:"cache_control"`
-	}
 	var body struct {
-		Model     string      `json:"model"`
-		MaxTokens int         `json:"max_tokens"`
-		Stream    bool        `json:"stream"`
-		System    []wireBlock `json:"system"`
-		Tools     []wireBlock `json:"tools"`
-		Messages  []struct {
-			Role    string      `json:"role"`
-			Content []wireBlock `json:"content"`
-		} `json:"messages"`
+		Model     string        `json:"model"`
+		MaxTokens int           `json:"max_tokens"`
+		Stream    bool          `json:"stream"`
+		System    []wireBlock   `json:"system"`
+		Tools     []wireBlock   `json:"tools"`
+		Messages  []wireMessage `json:"messages"`
 	}
 	if err := json.Unmarshal(req.Body, &body); err != nil {
 		return "", "The request body is not valid JSON: " + err.Error()
@@ -81,49 +85,64 @@ func checkMessages(req Request) (model, complaint string) {
 	case !body.Stream:
 		return "", "this server only streams"
 	}
-	marks := 0
+	if complaint := checkTurns(body.Messages); complaint != "" {
+		return "", complaint
+	}
 	blocks := append(append([]wireBlock(nil), body.System...), body.Tools...)
+	for _, m := range body.Messages {
+		blocks = append(blocks, m.Content...)
+	}
+	return body.Model, checkBlocks(blocks)
+}
+
+// checkTurns checks that roles alternate and that every call is answered in the next message.
+func checkTurns(ms []wireMessage) string {
 	pending, seen := map[string]bool{}, map[string]bool{}
-	for i, m := range body.Messages {
+	for i, m := range ms {
 		if want := [2]string{"user", "assistant"}[i%2]; m.Role != want {
-			return "", fmt.Sprintf("messages.%d: roles must alternate", i)
+			return fmt.Sprintf("messages.%d: roles must alternate", i)
 		}
 		if len(m.Content) == 0 {
-			return "", fmt.Sprintf("messages.%d: content must not be empty", i)
+			return fmt.Sprintf("messages.%d: content must not be empty", i)
 		}
-		blocks = append(blocks, m.Content...)
 		asked := map[string]bool{}
 		for _, b := range m.Content {
 			switch b.Type {
 			case "tool_use":
 				if seen[b.ID] || b.ID == "" {
-					return "", fmt.Sprintf("messages.%d: `tool_use` ids must be unique", i)
+					return fmt.Sprintf("messages.%d: `tool_use` ids must be unique", i)
 				}
 				seen[b.ID], asked[b.ID] = true, true
 			case "tool_result":
 				if !pending[b.ToolUseID] {
-					return "", fmt.Sprintf("messages.%d: unexpected `tool_use_id` found in `tool_result` blocks: %s", i, b.ToolUseID)
+					return fmt.Sprintf("messages.%d: unexpected `tool_use_id` found in `tool_result` blocks: %s", i, b.ToolUseID)
 				}
 				delete(pending, b.ToolUseID)
 			}
 		}
 		if len(pending) > 0 {
-			return "", fmt.Sprintf("messages.%d: `tool_use` ids were found without `tool_result` blocks immediately after", i-1)
+			return fmt.Sprintf("messages.%d: `tool_use` ids were found without `tool_result` blocks immediately after", i-1)
 		}
 		pending = asked
 	}
+	return ""
+}
+
+// checkBlocks refuses blank text and too many cache breakpoints.
+func checkBlocks(blocks []wireBlock) string {
+	marks := 0
 	for _, b := range blocks {
 		if b.Type == "text" && (b.Text == nil || strings.TrimSpace(*b.Text) == "") {
-			return "", "messages: text content blocks must contain non-whitespace text"
+			return "messages: text content blocks must contain non-whitespace text"
 		}
 		if b.Cache != nil {
 			marks++
 		}
 	}
 	if marks > 4 {
-		return "", fmt.Sprintf("A maximum of 4 blocks with cache_control may be provided. Found %d.", marks)
+		return fmt.Sprintf("A maximum of 4 blocks with cache_control may be provided. Found %d.", marks)
 	}
-	return body.Model, ""
+	return ""
 }
 
 // anthropicStream writes the events of one reply.

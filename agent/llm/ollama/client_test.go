@@ -1,13 +1,8 @@
 package ollama
 
 import (
-	"bytes"
 	"context"
-	"encoding/json"
-	"flag"
 	"net/http"
-	"os"
-	"path/filepath"
 	"reflect"
 	"runtime"
 	"strings"
@@ -18,8 +13,6 @@ import (
 	"ash/agent/llm"
 	"ash/agent/llm/llmtest"
 )
-
-var update = flag.Bool("update", false, "write the golden files anew")
 
 func connection(t testing.TB, url string, change ...func(*llm.Settings)) llm.Connection {
 	t.Helper()
@@ -250,93 +243,6 @@ func TestLeavesNothingBehind(t *testing.T) {
 	}
 }
 
-func TestRequestGolden(t *testing.T) {
-	warm := 0.5
-	info := model("gpt-oss:20b")
-	round := []agent.PromptMessage{
-		user(agent.Text{Text: "Hi"}),
-		{Role: agent.RoleAssistant, Parts: []agent.Part{agent.Thinking{Text: "old", Model: info.Ref}, agent.Text{Text: "Hello!"}}},
-		user(agent.Text{Text: "  "}),
-		user(agent.Text{Text: "What time <is> it?"}, agent.Image{Attachment: agent.Attachment{Name: "a.png", Media: "image/png"}, Data: []byte("\x89PNG")},
-			agent.File{Attachment: agent.Attachment{Name: "n.txt", Media: "text/plain", Size: 5}, Extract: "bread"}),
-		{Role: agent.RoleAssistant, Parts: []agent.Part{agent.Thinking{Text: "the clock", Model: info.Ref}, agent.ToolUse{Call: "id-1"}, agent.ToolUse{Call: "id-2"}},
-			Calls: []agent.ToolCall{{ID: "id-1", ProviderID: "call_a", Name: "clock", Arguments: json.RawMessage(`{"zone": "CET"}`)}, {ID: "id-2", Name: "clock"}}},
-		user(agent.ToolResult{Call: "id-1", ProviderID: "call_a", Name: "clock", Content: []agent.Part{agent.Text{Text: "noon"}}},
-			agent.ToolResult{Call: "id-2", Name: "clock", Failed: true, Content: []agent.Part{agent.Text{Text: "no zone"}}}),
-	}
-	tests := []struct {
-		name string
-		info agent.ModelInfo
-		set  func(*llm.Settings)
-		p    agent.Prompt
-	}{
-		{"plain", model("llama3.2"), func(*llm.Settings) {}, agent.Prompt{System: "You are Ash.", Messages: hello().Messages}},
-		{"options", model("qwen3"), func(s *llm.Settings) { s.KeepAlive, s.Thinking = 30*time.Minute, "high" }, agent.Prompt{MaxTokens: 100, Temperature: &warm, Messages: hello().Messages}},
-		{"no_thinking", model("qwen3"), func(s *llm.Settings) { s.Thinking = "off" }, hello()},
-		{"tool_round", info, func(s *llm.Settings) { s.Thinking = "low" }, agent.Prompt{Tools: clock(), Messages: round}},
-	}
-	for _, tt := range tests {
-		t.Run(tt.name, func(t *testing.T) {
-			s := llmtest.Ollama(t, llmtest.Text("ok"))
-			if r := collect(connect(t, s.URL, tt.set), tt.info, tt.p); r.err != nil {
-				t.Fatalf("the server refused: %v", r.err)
-			}
-			golden(t, tt.name+".json", s.Chats()[0].Body)
-		})
-	}
-}
-
-func golden(t *testing.T, name string, got []byte) {
-	t.Helper()
-	var pretty bytes.Buffer
-	if err := json.Indent(&pretty, got, "", "  "); err != nil {
-		t.Fatalf("not JSON: %v\n%s", err, got)
-	}
-	pretty.WriteByte('\n')
-	path := filepath.Join("testdata", name)
-	if *update {
-		if err := os.WriteFile(path, pretty.Bytes(), 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}
-	want, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if !bytes.Equal(pretty.Bytes(), want) {
-		t.Errorf("%s differs (run with -update after checking):\n%s", path, pretty.Bytes())
-	}
-}
-
-func TestWindow(t *testing.T) {
-	long := func(n int) agent.Prompt {
-		return agent.Prompt{Messages: []agent.PromptMessage{user(agent.Text{Text: strings.Repeat("x", n)})}}
-	}
-	tests := []struct {
-		name  string
-		p     agent.Prompt
-		limit int
-		want  int
-	}{
-		{"short", long(10), 131072, 8192},
-		{"longer", long(30_000), 131072, 16384},
-		{"long", long(200_000), 131072, 131072},
-		{"longer than the model takes", long(900_000), 32768, 32768},
-		{"small model", long(10), 2048, 2048},
-		{"unknown model", long(9_000_000), 0, maxContext},
-	}
-	for _, tt := range tests {
-		t.Run(tt.name, func(t *testing.T) {
-			info := model("x")
-			info.ContextWindow = tt.limit
-			r, err := build(llm.Settings{}, info, tt.p)
-			if err != nil || r.Options.NumCtx != tt.want {
-				t.Errorf("num_ctx %d, error %v; want %d", r.Options.NumCtx, err, tt.want)
-			}
-		})
-	}
-}
-
 // TestLearnsWhatAModelLacks: a model refuses tools or thinking; it is asked again without, and
 // the next call does not try again.
 func TestLearnsWhatAModelLacks(t *testing.T) {
@@ -371,122 +277,4 @@ func TestModels(t *testing.T) {
 	if _, err := connect(t, "http://127.0.0.1:1").Models(t.Context()); llm.FaultOf(err) == nil {
 		t.Errorf("error %v is no fault", err)
 	}
-}
-
-func TestEmbed(t *testing.T) {
-	s := llmtest.Ollama(t)
-	s.ModelNames, s.Dimensions = []string{"nomic-embed-text"}, 12
-	e := NewEmbedder(connection(t, s.URL), "nomic-embed-text", 0)
-	texts := make([]string, embedBatch+3)
-	for i := range texts {
-		texts[i] = strings.Repeat("x", i)
-	}
-	got, err := e.Embed(t.Context(), texts)
-	if err != nil || len(got) != len(texts) || e.Dimensions() != 12 {
-		t.Fatalf("%d vectors of %d, error %v", len(got), e.Dimensions(), err)
-	}
-	for i, v := range got {
-		if !reflect.DeepEqual(v, llmtest.Vector(texts[i], 12)) {
-			t.Fatalf("vector %d belongs to another text", i)
-		}
-	}
-	if n := len(s.Requests()); n != 2 {
-		t.Errorf("%d requests, want 2", n)
-	}
-	t.Run("none", func(t *testing.T) {
-		if v, err := e.Embed(t.Context(), nil); err != nil || len(v) != 0 {
-			t.Errorf("got %v, %v", v, err)
-		}
-	})
-	t.Run("not pulled", func(t *testing.T) {
-		_, err := NewEmbedder(connection(t, s.URL), "missing", 0).Embed(t.Context(), []string{"x"})
-		if agent.CodeOf(err) != agent.CodeNotFound || !strings.Contains(agent.PublicOf(err), "ollama pull missing") {
-			t.Errorf("got %v", err)
-		}
-	})
-	t.Run("another length", func(t *testing.T) {
-		_, err := NewEmbedder(connection(t, s.URL), "nomic-embed-text", 768).Embed(t.Context(), []string{"x"})
-		if f := llm.FaultOf(err); f == nil || f.Kind != llm.FaultMalformed {
-			t.Errorf("got %v", err)
-		}
-	})
-}
-
-func FuzzDecode(f *testing.F) {
-	f.Add([]byte(`{"message":{"content":"a"}}` + "\n" + `{"done":true,"done_reason":"stop","eval_count":-1}`))
-	f.Add([]byte(`{"message":{"thinking":"a","tool_calls":[{"function":{"name":"x","arguments":null}}]}}` + "\r\n\r\n" + `{"error":{"a":1}}`))
-	f.Add([]byte(`{"message":{"content":"<tool_call>{\"name\":\"x\"}"}}` + "\n" + `{"done":true}` + "\n"))
-	f.Add([]byte("null\n[]\n{"))
-	f.Fuzz(func(t *testing.T, stream []byte) {
-		calls, stopped, thinking := 0, false, false
-		d := decoder{yield: func(delta agent.Delta, _ error) bool {
-			if stopped {
-				t.Fatal("a delta after the stop")
-			}
-			switch delta.Kind {
-			case agent.DeltaThinking:
-				thinking = true
-			case agent.DeltaThought:
-				thinking = false
-			case agent.DeltaCall:
-				if calls++; delta.Call.Index != calls-1 {
-					t.Fatalf("call %d is number %d", delta.Call.Index, calls)
-				}
-			case agent.DeltaUsage:
-				if delta.Usage.Input < 0 || delta.Usage.Output < 0 {
-					t.Fatalf("usage %+v", *delta.Usage)
-				}
-			case agent.DeltaStop:
-				stopped = true
-			}
-			if thinking && delta.Kind != agent.DeltaThinking {
-				t.Fatalf("delta %d inside a thought", delta.Kind)
-			}
-			return true
-		}}
-		err := d.decode(bytes.NewReader(stream))
-		if err != nil && llm.FaultOf(err) == nil {
-			t.Fatalf("error %v is no fault", err)
-		}
-		if (err == nil) != stopped {
-			t.Fatalf("error %v, stopped %v", err, stopped)
-		}
-	})
-}
-
-func BenchmarkStream(b *testing.B) {
-	const tokens = 50_000
-	s := llmtest.Ollama(b, llmtest.Reply{Load: llmtest.Load{Tokens: tokens}, Repeat: true})
-	c := connect(b, s.URL)
-	b.Run("baseline=read the bytes", func(b *testing.B) {
-		for b.Loop() {
-			body, err := c.ask(b.Context(), model("x"), hello())
-			if err != nil {
-				b.Fatal(err)
-			}
-			if n, err := bytes.NewBuffer(nil).ReadFrom(body); err != nil || n == 0 {
-				b.Fatal(n, err)
-			}
-			_ = body.Close()
-		}
-		b.ReportMetric(float64(tokens*b.N)/b.Elapsed().Seconds(), "tokens/s")
-	})
-	b.Run("client", func(b *testing.B) {
-		b.ReportAllocs()
-		for b.Loop() {
-			n := 0
-			for d, err := range c.Stream(b.Context(), model("x"), hello()) {
-				if err != nil {
-					b.Fatal(err)
-				}
-				if d.Kind == agent.DeltaText {
-					n++
-				}
-			}
-			if n < tokens-1 {
-				b.Fatalf("%d tokens", n)
-			}
-		}
-		b.ReportMetric(float64(tokens*b.N)/b.Elapsed().Seconds(), "tokens/s")
-	})
 }
