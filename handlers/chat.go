@@ -175,8 +175,8 @@ func (h *Chat) conversation(c echo.Context, t agent.Thread, nodes []agent.Node, 
 	flow := p.conversation(t, nodes, earlier, h.Now())
 	p.divide(&flow, nodes, summaries)
 	composer := h.composer(c, t)
-	composer.Running = tail.Turn.State == agent.TurnRunning
-	composer.Waiting = tail.Turn.State == agent.TurnWaiting
+	slot := turnSlot(t.ID, tail.Turn)
+	composer.Running, composer.Waiting = slot.Running, slot.Waiting
 	return pages.Chat{
 		Page: frame, Screen: pages.ScreenConversation, List: list, Head: p.head(t),
 		Conversation: flow, Composer: composer,

@@ -176,7 +176,7 @@ func (h *house) rest(thread agent.ID) agent.Tail {
 	for range 1000 {
 		tail, err := h.store.Tail(context.Background(), thread)
 		h.must(err)
-		if tail.Turn.ID != "" && tail.Turn.State != agent.TurnRunning {
+		if tail.Turn.ID != "" && (!tail.Turn.Active() || tail.Turn.State == agent.TurnWaiting) {
 			return tail
 		}
 		time.Sleep(5 * time.Millisecond)

@@ -45,7 +45,7 @@ func TestRenamePinArchiveDelete(t *testing.T) {
 		t.Errorf("deleting the open conversation leads to %q", to)
 	}
 	h.browser.Get(base).Is(404)
-	h.browser.Get("/chat?deleted=" + string(id)).Lacks(row).Has(`.toast form[action="` + base + `/restore"]`)
+	h.browser.Get("/chat?deleted=" + string(id)).Lacks(row).Has(`#notices .toast form[action="` + base + `/restore"]`)
 	if to := h.browser.Post(base+"/restore", nil).Leads(); to != base {
 		t.Errorf("restoring leads to %q", to)
 	}
