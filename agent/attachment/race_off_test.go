@@ -1,0 +1,5 @@
+//go:build !race
+
+package attachment
+
+const racing = false
