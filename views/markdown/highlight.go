@@ -13,16 +13,18 @@ import (
 //go:embed lexers/*.xml
 var lexerFiles embed.FS
 
-// Bounds on highlighting: a lexer's regular expressions pass about a megabyte a second, and slow down on long lines.
+// Bounds on highlighting: a lexer's regular expressions pass some hundred kilobytes a second, and slow down on long lines.
 const (
 	maxHighlight     = 200 << 10
 	maxHighlightLine = 4 << 10
-	maxOpenHighlight = 16 << 10 // while the code is still arriving: longer code gets its colours at the end
+	maxOpenHighlight = 8 << 10 // while the code is still arriving: longer code gets its colours at the end
 )
 
-// highlighter colours code. Lexers are read from their files when first asked for.
+// highlighter colours code. Lexers are read from their files when first asked for, and what was coloured lately is kept: a page
+// that is opened again shows the same code.
 type highlighter struct {
 	registry func() *chroma.LexerRegistry
+	recent   codeCache
 }
 
 func newHighlighter() *highlighter {
@@ -83,12 +85,19 @@ func (h *highlighter) append(dst []byte, lang string, code []byte) []byte {
 	if lang == "" || len(code) > maxHighlight || longestLine(code) > maxHighlightLine || !knownLanguage(lang) {
 		return appendEscaped(dst, code)
 	}
+	key := codeKey(lang, code)
+	if html, ok := h.recent.get(key); ok {
+		return append(dst, html...)
+	}
 	tokens, err := h.tokens(lang, string(code))
 	if err != nil {
 		slog.Warn("highlighting failed", slog.String("language", lang), slog.Any("error", err))
 		return appendEscaped(dst, code)
 	}
-	return appendTokens(dst, tokens, len(code))
+	at := len(dst)
+	dst = appendTokens(dst, tokens, len(code))
+	h.recent.put(key, string(dst[at:]))
+	return dst
 }
 
 func (h *highlighter) tokens(lang, code string) (tokens []chroma.Token, err error) {

@@ -19,7 +19,13 @@ type openBlock struct {
 	dirty    bool   // something was added that is more than text
 	plain    bool   // past a bound: shown as it is, for good
 	head     int    // tables: bytes of the header and the delimiter row
+	rows     bool   // tables: body ends in the rows, which are added one by one
 	list     openList
+
+	// The patch of the current Append that puts the whole element on the page, and where in its HTML the element begins. What
+	// follows it is folded into it.
+	whole     int // index in patches plus one; 0 if there is none
+	wholeFrom int
 }
 
 // is says whether the page has the block as html.
@@ -28,16 +34,19 @@ func (o *openBlock) is(html string) bool {
 	return len(html) == n+len(o.tail) && html[:n] == string(o.body) && html[n:] == o.tail
 }
 
-// Below smallBlock bytes a block with markup in what was added is rendered again at an eighth more rather than a half: what a few
+// Below eagerBlock bytes a block with markup in what was added is rendered again at an eighth more rather than a half: what a few
 // hundred bytes cost is bounded, and bold text should not stay in asterisks for long.
 const (
-	smallBlock  = 2 << 10
+	eagerBlock  = 4 << 10
 	smallGrowth = 24
 )
 
+// smallBlock bounds how much of a block is kept from the page because it may turn out to be nothing or something else, in bytes.
+const smallBlock = 2 << 10
+
 // due says whether an element whose source grew from a size to another should be rendered again.
 func due(from, to int, eager bool) bool {
-	if eager && to < smallBlock {
+	if eager && to < eagerBlock {
 		return to-from >= max(smallGrowth, from/8)
 	}
 	return to-from >= max(2*smallGrowth, from/2)
@@ -58,6 +67,7 @@ func (s *Stream) show() {
 	if end <= o.upto || !o.shown && s.held(end) {
 		return
 	}
+	defer s.fold()
 	switch {
 	case o.plain:
 		s.addText(end, false)
@@ -67,7 +77,7 @@ func (s *Stream) show() {
 		s.showList(end)
 	case !o.shown || o.head > 0 && o.rendered < o.head:
 		s.renderOpen(end)
-	case o.head > 0 && o.target != o.id && o.target != "":
+	case o.rows:
 		s.showRows(end)
 	case s.cut.kind == kindFence:
 		s.showCode(end)
@@ -85,13 +95,36 @@ func (s *Stream) renderOpen(end int) {
 	}
 	o.set(r, 0)
 	o.upto, o.rendered, o.dirty, o.plain = end, end, false, r.plain
+	if o.rows = r.rows && o.head > 0; r.rows && !o.rows {
+		o.target = "" // found late: shown when the block is rendered again
+	}
 	o.list = openList{}
+	s.patchOpen()
+}
+
+// patchOpen puts the whole open block on the page.
+func (s *Stream) patchOpen() {
+	o := &s.open
 	if o.shown {
-		s.patch(o.id, Replace, r.html)
+		s.patch(o.id, Replace, string(o.body)+o.tail)
+		o.whole, o.wholeFrom = len(s.patches), 0
 		return
 	}
 	o.shown = true
-	s.patch(s.prefix, Append, r.html)
+	s.patch(s.prefix, Append, string(o.body)+o.tail)
+	o.whole = len(s.patches)
+	o.wholeFrom = len(s.patches[o.whole-1].HTML) - len(o.body) - len(o.tail)
+}
+
+// fold makes one patch of the one that put the whole open block on the page and those that changed it since.
+func (s *Stream) fold() {
+	o := &s.open
+	if o.whole > 0 && o.whole < len(s.patches) {
+		s.patches = s.patches[:o.whole]
+		last := &s.patches[o.whole-1]
+		last.HTML = last.HTML[:o.wholeFrom] + string(o.body) + o.tail
+	}
+	o.whole = 0
 }
 
 // set puts a rendering at a place in body.

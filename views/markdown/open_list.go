@@ -7,8 +7,8 @@ import (
 )
 
 // openList is a list that is still arriving. Its items are added one by one, items of nested lists too, each rendered by itself;
-// the list as a whole is rendered again at the beginning of an item, when it has grown by half, which puts nesting and spacing
-// right.
+// a list that nests or has blank lines is rendered again as a whole at the beginning of an item, when it has grown by half, which
+// puts nesting and spacing right.
 type openList struct {
 	begun   bool
 	item    int    // where in the source the open item begins
@@ -20,6 +20,7 @@ type openList struct {
 	fence   byte   // the character of the block of code it is in, 0 for none
 	render  int    // bytes of the item's source at its last rendering
 	dirty   bool
+	rough   bool // it nests or has blank lines
 }
 
 // maxNestShown bounds the nested lists an item is shown in until the whole list is rendered.
@@ -38,6 +39,7 @@ func (s *Stream) showList(end int) {
 			stop = at + i + 1
 		}
 		if at == 0 || s.src[at-1] == '\n' {
+			l.rough = l.rough || s.src[at] == '\n'
 			if item, ok := l.begins(s.src[at:stop]); ok {
 				s.finishItem(at)
 				s.growList(at)
@@ -66,9 +68,8 @@ func (s *Stream) beginList() {
 		open += ">"
 	}
 	o.body = append(o.body[:0], open...)
-	o.shown = true
 	o.list = openList{at: -1}
-	s.patch(s.prefix, Append, open+o.tail)
+	s.patchOpen()
 }
 
 func runDigits(s string) int {
@@ -110,6 +111,7 @@ func (s *Stream) beginItem(at int, item line) {
 		l.indents = l.indents[:len(l.indents)-1]
 	}
 	l.nested = min(len(l.indents), maxNestShown)
+	l.rough = l.rough || l.nested > 0
 	if len(l.indents) < maxNesting {
 		l.indents = append(l.indents, item.content)
 	}
@@ -193,7 +195,7 @@ func (s *Stream) putItem(end int, id string) {
 // growList renders the whole list again if it has grown by half; an item ends at end.
 func (s *Stream) growList(end int) {
 	o := &s.open
-	if !due(o.rendered, end, false) || end < 4*smallGrowth {
+	if !o.list.rough || !due(o.rendered, end, false) {
 		return
 	}
 	r := s.render(kindList, string(s.src[:end]), o.id, "")
@@ -204,5 +206,5 @@ func (s *Stream) growList(end int) {
 	o.body = append(o.body[:0], r.html[:list]...)
 	o.tail, o.target = r.html[list:], ""
 	o.rendered = end
-	s.patch(o.id, Replace, r.html)
+	s.patchOpen()
 }

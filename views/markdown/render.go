@@ -10,7 +10,7 @@ import (
 
 // Bounds past which text is shown plain, in one <pre>. They are far beyond what a model writes.
 const (
-	maxSource  = 2 << 20   // bytes of a message that are read as Markdown
+	maxSource  = 1 << 20   // bytes of a message that are read as Markdown
 	maxBlock   = 512 << 10 // bytes of one block
 	maxCode    = 1 << 20   // bytes of one block of code
 	maxNesting = 64        // blocks in one another
@@ -21,6 +21,7 @@ type rendering struct {
 	html   string
 	tail   string // id of the element to which text that follows can be appended, "" if there is none
 	tailAt int    // where in html that element's content ends
+	rows   bool   // that element holds a table's rows
 	plain  bool   // past a bound
 	scope  *scope
 }
@@ -47,7 +48,7 @@ func (s *Stream) render(k kind, source, id, tail string) rendering {
 	}
 	r := rendering{html: string(w.buf), tailAt: w.tailAt, scope: sc}
 	if w.tailAt >= 0 {
-		r.tail = w.tail
+		r.tail, r.rows = w.tail, w.tailRows
 	}
 	return r
 }

@@ -14,8 +14,9 @@ type writer struct {
 	doc    *document
 	code   *highlighter
 
-	tail   string // id for the element that text still to come would be appended to; "" for none
-	tailAt int    // where in buf that text would go; -1 if there is no such element
+	tail     string // id for the element that text still to come would be appended to; "" for none
+	tailAt   int    // where in buf that text would go; -1 if there is no such element
+	tailRows bool   // that element holds a table's rows
 
 	inLink bool
 	inCell bool
@@ -175,7 +176,7 @@ func (w *writer) table(n *tableNode, id string, last bool) {
 	w.str(">")
 	w.rows(n)
 	if tail {
-		w.tailAt = len(w.buf)
+		w.tailAt, w.tailRows = len(w.buf), true
 	}
 	w.str("</tbody></table></div>")
 }
