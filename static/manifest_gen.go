@@ -8,7 +8,7 @@ func hashed(name string) string {
 	case "app.css":
 		return "app-b5bdcbccfe.css"
 	case "app.js":
-		return "app-69f021cf94.js"
+		return "app-39e37a82c0.js"
 	case "geist-mono.woff2":
 		return "geist-mono-684ad5b531.woff2"
 	case "geist.woff2":
@@ -28,8 +28,8 @@ func find(file string) (asset, bool) {
 	switch file {
 	case "app-b5bdcbccfe.css":
 		return asset{media: "text/css; charset=utf-8", etag: "b5bdcbccfe", gzip: true, brotli: true}, true
-	case "app-69f021cf94.js":
-		return asset{media: "text/javascript; charset=utf-8", etag: "69f021cf94", gzip: true, brotli: true}, true
+	case "app-39e37a82c0.js":
+		return asset{media: "text/javascript; charset=utf-8", etag: "39e37a82c0", gzip: true, brotli: true}, true
 	case "geist-mono-684ad5b531.woff2":
 		return asset{media: "font/woff2", etag: "684ad5b531", gzip: false, brotli: false}, true
 	case "geist-19f9c92546.woff2":

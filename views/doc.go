@@ -54,6 +54,7 @@
 // Every form works without JavaScript: it posts and gets a redirect (303) or a page. With it the same
 // request carries HX-Request: true and gets fragments. Forms with hx-swap="none" want only
 // <hx-partial>/<hx-upsert> fragments, or nothing (204) when the stream brings the change.
+// The id of a form travels as "form": in hx-vals, and in a noscript input (components.FormID).
 // Failures answer with their status and components.ErrorFragment. All POST forms have _csrf; scripted
 // uploads send X-CSRF-Token.
 //

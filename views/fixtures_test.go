@@ -143,8 +143,10 @@ func ended() []components.Message {
 
 func chat(messages []components.Message) pages.Chat {
 	components.MarkDays(messages, now)
+	p := page("Lisbon in March", layouts.Chat)
+	p.Stream = "/chat/" + string(thread) + "/events?since=b-1"
 	return pages.Chat{
-		Page: page("Lisbon in March", layouts.Chat), Screen: pages.ScreenConversation, List: rows(),
+		Page: p, Screen: pages.ScreenConversation, List: rows(),
 		Head:         components.ThreadHead{ID: thread, Title: "Lisbon in March", Model: "claude-sonnet", Spent: 41_000, CSRF: "token"},
 		Conversation: components.Conversation{Thread: thread, Messages: messages, CSRF: "token"},
 		Composer:     composer(),

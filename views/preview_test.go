@@ -7,13 +7,11 @@ import (
 	"testing"
 	"time"
 
-	"ash/agent"
 	"ash/static"
 	"ash/views/components"
-	"ash/views/pages"
 )
 
-const policy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; font-src 'self'; connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'; manifest-src 'self'"
+const policy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' blob:; font-src 'self'; connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'; manifest-src 'self'"
 
 // TestServe serves the fixtures for looking at them: ASH_PREVIEW=127.0.0.1:9000 go test -run TestServe ./views
 func TestServe(t *testing.T) {
@@ -33,6 +31,9 @@ func preview() http.Handler {
 	mux := http.NewServeMux()
 	mux.Handle(static.Prefix, static.Handler())
 	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) {})
+	mux.HandleFunc("GET /setup/found", func(w http.ResponseWriter, r *http.Request) {
+		_ = setup(false).Offers().Render(r.Context(), w)
+	})
 	mux.HandleFunc("GET /palette", func(w http.ResponseWriter, r *http.Request) {
 		_ = components.PaletteResults(r.FormValue("q"), palette(), "token").Render(r.Context(), w)
 	})
@@ -65,6 +66,3 @@ func palette() []components.PaletteGroup {
 		{Title: "Commands", Items: []components.PaletteItem{{Icon: components.IconSquarePen, Title: "New conversation", URL: "/chat/new"}, {Icon: components.IconMoon, Title: "Dark theme", URL: "/settings/theme", Post: true, Name: "theme", Value: "dark"}}},
 	}
 }
-
-var _ = agent.ID("")
-var _ = pages.Chat{}

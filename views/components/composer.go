@@ -1,6 +1,10 @@
 package components
 
-import "ash/agent"
+import (
+	"strconv"
+
+	"ash/agent"
+)
 
 // Composer is where the person writes.
 type Composer struct {
@@ -30,6 +34,9 @@ func (c Composer) action() string {
 	}
 	return "/chat/" + string(c.Thread) + "/messages"
 }
+
+// Once puts a form's id into hx-vals; see FormID.
+func Once(form string) string { return `{"form":` + strconv.Quote(form) + `}` }
 
 // modelGroups cuts the choices where the group changes.
 func (c Composer) modelGroups() [][]ModelChoice {

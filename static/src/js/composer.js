@@ -53,7 +53,7 @@ function sent() {
   text().value = "";
   emptied();
   keep();
-  form().querySelector('[name="form"]').value = uuid();
+  form().setAttribute("hx-vals", JSON.stringify({ form: uuid() }));
   reflect();
   follow();
 }
@@ -70,9 +70,12 @@ async function stop() {
   }
 }
 
+let entered = false; // Enter is down and has been taken
+
 function keys(e) {
   if (e.key !== "Enter" || e.shiftKey || e.isComposing || e.keyCode === 229) return;
   e.preventDefault();
+  entered = true;
   form().requestSubmit(form().querySelector(".send:not(.stop)"));
 }
 
@@ -94,6 +97,8 @@ export function composer() {
   text().addEventListener("input", () => { reflect(); keep(); suspect(); });
   text().addEventListener("focus", suspect);
   text().addEventListener("keydown", keys);
+  text().addEventListener("keyup", () => { entered = false; });
+  text().addEventListener("beforeinput", (e) => { if (entered && e.inputType === "insertLineBreak") e.preventDefault(); });
   addEventListener("pagehide", keep);
   document.addEventListener("submit", guard, true);
   document.addEventListener("click", (e) => {
