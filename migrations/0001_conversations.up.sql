@@ -109,10 +109,9 @@ CREATE TABLE messages (
 ) STRICT;
 
 CREATE INDEX messages_siblings ON messages (parent, thread, seq, state);
-CREATE INDEX messages_thread ON messages (thread);
+CREATE INDEX messages_thread ON messages (thread, state);
 CREATE UNIQUE INDEX messages_form ON messages (thread, form) WHERE form IS NOT NULL;
 CREATE INDEX messages_open ON messages (seq) WHERE state = 'open';
-CREATE INDEX messages_queued ON messages (thread, seq) WHERE state = 'queued';
 
 -- The text of an open reply, in pieces, until the reply is closed.
 CREATE TABLE reply_progress (
