@@ -69,7 +69,7 @@ func (s *Store) notes(ctx context.Context, hash string) (notes, error) {
 	if err != nil {
 		return notes{}, err
 	}
-	defer f.Close()
+	defer func() { _ = f.Close() }() // nothing was written through it
 	info, err := f.Stat()
 	if err != nil {
 		return notes{}, diskError(err)
@@ -91,7 +91,7 @@ func (s *Store) readNotes(hash string, size int64) (n notes, err error) {
 	if err != nil {
 		return notes{}, agent.Wrap(agent.CodeInternal, err, "What is known of this attachment cannot be read.")
 	}
-	defer f.Close()
+	defer func() { _ = f.Close() }() // nothing was written through it
 	data, err := io.ReadAll(io.LimitReader(f, maxNotes))
 	if err == nil {
 		err = json.Unmarshal(data, &n)

@@ -139,7 +139,7 @@ func (r *reader) Read(p []byte) (int, error) {
 		return 0, r.err
 	}
 	n, err := r.r.Read(p)
-	if err != nil && err != io.EOF {
+	if err != nil && !errors.Is(err, io.EOF) {
 		r.err = err
 	}
 	return n, err
@@ -247,7 +247,7 @@ func (s *Store) Load(hash string) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	defer f.Close()
+	defer func() { _ = f.Close() }() // nothing was written through it
 	data, err := io.ReadAll(io.LimitReader(f, MaxSize+1))
 	if err != nil {
 		return nil, diskError(err)

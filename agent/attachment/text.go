@@ -3,6 +3,7 @@ package attachment
 import (
 	"bytes"
 	"context"
+	"errors"
 	"io"
 	"strings"
 	"unicode/utf16"
@@ -110,7 +111,7 @@ func detect(ctx context.Context, r io.Reader) (encoding, error) {
 			head = bytes.Clone(buf[:min(n, 4)])
 		}
 		c.count(buf[:n])
-		if err == io.EOF || err == io.ErrUnexpectedEOF {
+		if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
 			break
 		}
 		if err != nil {

@@ -58,7 +58,7 @@ func (b *Book) refresh(ctx context.Context, file string) (doc Document, changed 
 	if err != nil {
 		return Document{}, false, fileError(err, "The workspace folder cannot be opened")
 	}
-	defer root.Close()
+	defer func() { _ = root.Close() }() // nothing was written through it
 	now, err := look(root, file)
 	if err != nil {
 		return Document{}, false, err
@@ -166,7 +166,7 @@ func readText(root *os.Root, file string, s stamp) (string, error) {
 	if err != nil {
 		return "", fileError(err, file+" cannot be read")
 	}
-	defer f.Close()
+	defer func() { _ = f.Close() }() // nothing was written through it
 	// What was opened may no longer be what was looked at.
 	if info, err := f.Stat(); err != nil || !info.Mode().IsRegular() {
 		return "", agent.Wrap(agent.CodeInvalid, err, "%s is not an ordinary file. Replace it with a text file.", file)
