@@ -133,7 +133,7 @@ func (b *Book) begin(ctx context.Context, file string, p *page) error {
 	if err != nil {
 		return err
 	}
-	defer func() { _ = root.Close() }() // nothing was written through it
+	defer func() { _ = root.Close() }() // a handle of the folder holds no data
 	if _, err := root.Lstat(file); !errors.Is(err, os.ErrNotExist) {
 		return nil // refresh finds out what it is
 	}
@@ -229,7 +229,7 @@ func (b *Book) replace(ctx context.Context, before Document, base, text string, 
 	if err != nil {
 		return Version{}, Document{}, err
 	}
-	defer func() { _ = root.Close() }() // nothing was written through it
+	defer func() { _ = root.Close() }() // a handle of the folder holds no data
 	if err := write(root, file, text); err != nil {
 		return Version{}, Document{}, err
 	}

@@ -58,7 +58,7 @@ func (b *Book) refresh(ctx context.Context, file string) (doc Document, changed 
 	if err != nil {
 		return Document{}, false, fileError(err, "The workspace folder cannot be opened")
 	}
-	defer func() { _ = root.Close() }() // nothing was written through it
+	defer func() { _ = root.Close() }() // a handle of the folder holds no data
 	now, err := look(root, file)
 	if err != nil {
 		return Document{}, false, err
