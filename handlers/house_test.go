@@ -49,19 +49,25 @@ type house struct {
 // open starts a house whose model gives the scripted replies.
 func open(t *testing.T, script ...llmtest.Reply) *house {
 	t.Helper()
-	return openWith(t, true, script...)
+	return openWith(t, plan{configured: true}, script...)
 }
 
-// openWith starts a house; configured says whether the model server is already in its settings.
-func openWith(t *testing.T, configured bool, script ...llmtest.Reply) *house {
+// plan is how a house is built.
+type plan struct {
+	configured bool // the model server is already in the settings
+	environ    []string
+	tools      agent.Tools
+}
+
+func openWith(t *testing.T, p plan, script ...llmtest.Reply) *house {
 	t.Helper()
 	h := &house{t: t, home: t.TempDir(), model: llmtest.OpenAI(t, script...)}
 	ctx := context.Background()
 	var err error
-	options := config.Options{Home: h.home}
+	options := config.Options{Home: h.home, Environ: p.environ}
 	h.config, err = config.Open(options)
 	h.must(err)
-	if configured {
+	if p.configured {
 		_, err = h.config.Edit(ctx, "", []config.Change{
 			{Key: "providers.test.kind", Value: "openai"},
 			{Key: "providers.test.base_url", Value: h.model.URL + "/v1"},
@@ -94,7 +100,7 @@ func openWith(t *testing.T, configured bool, script ...llmtest.Reply) *house {
 	})
 	events := feed.New(time.Millisecond)
 	h.engine = agent.NewEngine(agent.Options{
-		Store: h.store, Prompter: prompt.New(prompt.Options{Identity: h.book, Blobs: files}), Models: h.llm, Publisher: events,
+		Store: h.store, Prompter: prompt.New(prompt.Options{Identity: h.book, Blobs: files}), Models: h.llm, Publisher: events, Tools: p.tools,
 		Settings: func() agent.Settings { return agent.Settings{Bounds: agent.Bounds{Rounds: 10}, MaxMessages: 100} },
 	})
 	owner, err := h.store.Owner(ctx)

@@ -29,10 +29,10 @@ func (h *Later) Vault(c echo.Context) error {
 	return h.show(c, "Vault", layouts.Vault, pages.VaultLater)
 }
 
-func (h *Later) show(c echo.Context, title string, section layouts.Section, make func(layouts.Page) pages.Later) error {
+func (h *Later) show(c echo.Context, title string, section layouts.Section, of func(layouts.Page) pages.Later) error {
 	page, err := h.plain(c, title, section)
 	if err != nil {
 		return err
 	}
-	return render(c, http.StatusOK, make(page).Show())
+	return render(c, http.StatusOK, of(page).Show())
 }

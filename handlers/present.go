@@ -128,23 +128,36 @@ func (p presenter) call(c agent.ToolCall) components.Call {
 // arguments shows what the model asked for, exactly: the one text of an object that
 // holds nothing else as it stands, other JSON indented, and what was no JSON as it came.
 func arguments(raw json.RawMessage) string {
-	var text string
-	if json.Unmarshal(raw, &text) == nil {
-		return text
+	var text *string
+	if json.Unmarshal(raw, &text) == nil && text != nil {
+		return *text
 	}
-	var object map[string]json.RawMessage
-	if json.Unmarshal(raw, &object) == nil && len(object) == 1 {
-		for _, only := range object {
-			if json.Unmarshal(only, &text) == nil {
-				return text
-			}
-		}
+	if only, ok := onlyText(raw); ok {
+		return only
 	}
 	var b bytes.Buffer
 	if json.Indent(&b, raw, "", "  ") != nil {
 		return string(raw)
 	}
 	return b.String()
+}
+
+// onlyText returns the text of an object with one member that is a text. Read by tokens:
+// as a map, a key that stands there twice would hide one of its values.
+func onlyText(raw json.RawMessage) (string, bool) {
+	var tokens []json.Token
+	for d := json.NewDecoder(bytes.NewReader(raw)); len(tokens) < 5; {
+		t, err := d.Token()
+		if err != nil {
+			break
+		}
+		tokens = append(tokens, t)
+	}
+	if len(tokens) != 4 || tokens[0] != json.Delim('{') || tokens[3] != json.Delim('}') {
+		return "", false
+	}
+	text, ok := tokens[2].(string)
+	return text, ok
 }
 
 // sources names where untrusted content came from, each once.

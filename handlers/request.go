@@ -4,7 +4,6 @@ import (
 	"errors"
 	"mime/multipart"
 	"net/http"
-	"net/url"
 	"strings"
 	"unicode/utf8"
 
@@ -108,14 +107,4 @@ func see(c echo.Context, path string) error {
 		return c.NoContent(http.StatusOK)
 	}
 	return c.Redirect(http.StatusSeeOther, path)
-}
-
-// local returns target if it is a path on this server, else fallback: a form
-// must not be able to send the person elsewhere.
-func local(target, fallback string) string {
-	u, err := url.Parse(target)
-	if err != nil || u.IsAbs() || u.Host != "" || !strings.HasPrefix(u.Path, "/") || strings.HasPrefix(u.Path, "//") || strings.ContainsAny(target, "\\\r\n") {
-		return fallback
-	}
-	return u.RequestURI()
 }

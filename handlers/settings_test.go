@@ -20,7 +20,7 @@ func (h *house) file(name string) string {
 }
 
 func TestFirstRun(t *testing.T) {
-	h := openWith(t, false, llmtest.Text("ready"), llmtest.Unauthorized(), llmtest.Text("ready"))
+	h := openWith(t, plan{}, llmtest.Text("ready"), llmtest.Unauthorized(), llmtest.Text("ready"))
 	if to := h.browser.Get("/").Leads(); to != "/setup" {
 		t.Errorf("the first visit leads to %s", to)
 	}
@@ -57,7 +57,7 @@ func TestFirstRun(t *testing.T) {
 }
 
 func TestFirstRunCanBeSkipped(t *testing.T) {
-	h := openWith(t, false)
+	h := openWith(t, plan{})
 	h.browser.Get("/setup")
 	for range 2 {
 		if to := h.browser.Post("/setup/skip", nil).Leads(); to != "/chat/new" {
@@ -182,4 +182,13 @@ func TestIdentityEditor(t *testing.T) {
 	}
 	h.browser.Post("/identity/user", url.Values{"base": {doc.Hash}, "text": {strings.Repeat("a", 65<<10)}}).Is(422).Says("too long")
 	h.browser.Post("/identity/user", url.Values{"base": {"x"}, "text": {"\xff"}}).Is(422)
+}
+
+func TestSettingsOfTheEnvironmentAreShownAsSuch(t *testing.T) {
+	h := openWith(t, plan{configured: true, environ: []string{"ASH_TURN_ROUNDS=9"}})
+	h.browser.Get("/settings/general").Is(200).Has("#set-turn-rounds input[name=value][disabled]").Says("ASH_TURN_ROUNDS")
+	h.browser.HTMX().Post("/settings/general", url.Values{"key": {"turn.rounds"}, "value": {"3"}}).Is(422).Has("#set-turn-rounds [role=alert]")
+	if got := h.config.Current().Config().Turn.Rounds; got != 9 {
+		t.Errorf("rounds = %d", got)
+	}
 }

@@ -6,7 +6,7 @@ import (
 
 // policy is the Content-Security-Policy of every response. Nothing is loaded
 // from another host and no inline script or style is run.
-const policy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' blob:; font-src 'self'; " +
+const policy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; font-src 'self'; " +
 	"connect-src 'self'; manifest-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
 
 // protect sets the headers that keep pages private and inert. Handlers of

@@ -2,6 +2,7 @@ package web
 
 import (
 	"crypto/rand"
+	"errors"
 	"fmt"
 	"log/slog"
 	"net/http"
@@ -60,8 +61,8 @@ func recovering(log *slog.Logger) echo.MiddlewareFunc {
 				if p == nil {
 					return
 				}
-				if p == http.ErrAbortHandler { // the way to break a connection off on purpose
-					panic(p)
+				if abort, ok := p.(error); ok && errors.Is(abort, http.ErrAbortHandler) {
+					panic(p) // the way to break a connection off on purpose
 				}
 				log.LogAttrs(c.Request().Context(), slog.LevelError, "panic",
 					slog.String("request", handlers.RequestID(c)),

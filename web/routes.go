@@ -2,6 +2,7 @@ package web
 
 import (
 	"net/http"
+	"slices"
 
 	"github.com/labstack/echo/v4"
 
@@ -46,15 +47,36 @@ type route struct {
 	handle       echo.HandlerFunc
 }
 
+const (
+	get  = http.MethodGet
+	post = http.MethodPost
+)
+
 // table is every route there is over TCP.
 func (s *Server) table(r Routes) []route {
-	const (
-		get  = http.MethodGet
-		post = http.MethodPost
-	)
+	return slices.Concat(s.houseRoutes(r), chatRoutes(r), settingsRoutes(r))
+}
+
+func (s *Server) houseRoutes(r Routes) []route {
 	return []route{
 		{get, "/", page, r.Setup.Home},
+		{get, "/setup", page, r.Setup.Show},
+		{get, "/setup/found", page, r.Setup.Found},
+		{post, "/setup/test", slow, r.Setup.Test},
+		{post, "/setup/skip", page, r.Setup.Skip},
 
+		{get, "/memory", page, r.Later.Memory},
+		{get, "/tools", page, r.Later.Tools},
+		{get, "/vault", page, r.Later.Vault},
+
+		{get, "/healthz", open, healthz},
+		{get, "/readyz", open, s.readyz},
+		{get, "/static/*", open, echo.WrapHandler(r.Assets)},
+	}
+}
+
+func chatRoutes(r Routes) []route {
+	return []route{
 		{get, "/chat", page, r.Chat.List},
 		{get, "/chat/new", page, r.Chat.New},
 		{post, "/chat", upload, r.Messages.Begin},
@@ -87,11 +109,11 @@ func (s *Server) table(r Routes) []route {
 
 		{get, "/search", page, r.Search.Find},
 		{get, "/palette", page, r.Search.Palette},
+	}
+}
 
-		{get, "/memory", page, r.Later.Memory},
-		{get, "/tools", page, r.Later.Tools},
-		{get, "/vault", page, r.Later.Vault},
-
+func settingsRoutes(r Routes) []route {
+	return []route{
 		{get, "/identity/:slug", page, r.Identity.Show},
 		{post, "/identity/:slug", page, r.Identity.Save},
 		{post, "/identity/:slug/preview", page, r.Identity.Preview},
@@ -112,15 +134,6 @@ func (s *Server) table(r Routes) []route {
 		{get, "/settings/appearance", page, r.Settings.Appearance},
 		{post, "/settings/theme", page, r.Settings.Theme},
 		{get, "/settings/about", page, r.Settings.About},
-
-		{get, "/setup", page, r.Setup.Show},
-		{get, "/setup/found", page, r.Setup.Found},
-		{post, "/setup/test", slow, r.Setup.Test},
-		{post, "/setup/skip", page, r.Setup.Skip},
-
-		{get, "/healthz", open, healthz},
-		{get, "/readyz", open, s.readyz},
-		{get, "/static/*", open, echo.WrapHandler(r.Assets)},
 	}
 }
 

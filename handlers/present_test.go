@@ -1,0 +1,60 @@
+package handlers
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+	"unicode/utf8"
+
+	"ash/agent"
+)
+
+func TestArgumentsAreShownExactly(t *testing.T) {
+	for name, tc := range map[string]struct{ raw, want string }{
+		"one text":      {`{"command":"echo \"hi\"\nls"}`, "echo \"hi\"\nls"},
+		"no JSON":       {`"{broken"`, "{broken"},
+		"two fields":    {`{"path":"a","text":"b"}`, "{\n  \"path\": \"a\",\n  \"text\": \"b\"\n}"},
+		"one number":    {`{"n":1}`, "{\n  \"n\": 1\n}"},
+		"empty":         {`{}`, "{}"},
+		"big number":    {`{"n":12345678901234567890,"m":0}`, "{\n  \"n\": 12345678901234567890,\n  \"m\": 0\n}"},
+		"nothing":       {``, ""},
+		"one null":      {`{"a":null}`, "{\n  \"a\": null\n}"},
+		"one empty":     {`{"a":""}`, ""},
+		"twice the key": {`{"a":"x","a":"y"}`, "{\n  \"a\": \"x\",\n  \"a\": \"y\"\n}"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if got := arguments(json.RawMessage(tc.raw)); got != tc.want {
+				t.Errorf("got %q, want %q", got, tc.want)
+			}
+		})
+	}
+}
+
+func TestSourcesOnce(t *testing.T) {
+	got := sources(agent.Labels{{Source: "b", Kind: agent.LabelUntrusted}, {Source: "a", Kind: agent.LabelUntrusted, Private: true},
+		{Source: "b", Kind: agent.LabelUntrusted, Private: true}, {Source: "me", Kind: agent.LabelPrivate}})
+	if strings.Join(got, " ") != "a b" {
+		t.Errorf("sources %q", got)
+	}
+}
+
+func FuzzClean(f *testing.F) {
+	for _, s := range []string{"", "a\x00b\r\nc\rd", "\xff", "日本語\n"} {
+		f.Add(s, 3)
+	}
+	f.Fuzz(func(t *testing.T, s string, n int) {
+		got, err := clean(s)
+		if (err == nil) != utf8.ValidString(s) {
+			t.Errorf("clean(%q): %v", s, err)
+		}
+		if strings.ContainsAny(got, "\x00\r") {
+			t.Errorf("clean(%q) = %q", s, got)
+		}
+		if n < 0 {
+			return
+		}
+		if short, cut := clip(got, n); len(short) > n || !strings.HasPrefix(got, short) || cut != (len(short) < len(got)) || !utf8.ValidString(short) {
+			t.Errorf("clip(%q, %d) = %q, %t", got, n, short, cut)
+		}
+	})
+}
