@@ -34,7 +34,7 @@ import (
 // house is all of Ash behind a real listener, in a folder of its own, with a
 // scripted model server.
 type house struct {
-	t       *testing.T
+	t       testing.TB
 	home    string
 	base    string
 	store   *store.Store
@@ -47,7 +47,7 @@ type house struct {
 }
 
 // open starts a house whose model gives the scripted replies.
-func open(t *testing.T, script ...llmtest.Reply) *house {
+func open(t testing.TB, script ...llmtest.Reply) *house {
 	t.Helper()
 	return openWith(t, plan{configured: true}, script...)
 }
@@ -59,7 +59,7 @@ type plan struct {
 	tools      agent.Tools
 }
 
-func openWith(t *testing.T, p plan, script ...llmtest.Reply) *house {
+func openWith(t testing.TB, p plan, script ...llmtest.Reply) *house {
 	t.Helper()
 	h := &house{t: t, home: t.TempDir(), model: llmtest.OpenAI(t, script...)}
 	ctx := context.Background()
