@@ -15,7 +15,8 @@ type page struct {
 }
 
 func newPage(t *testing.T, id string) *page {
-	root := &html.Node{Type: html.ElementNode, Data: "div", DataAtom: atom.Div, Attr: []html.Attribute{{Key: "id", Val: id}}}
+	root := element("div")
+	root.Attr = []html.Attribute{{Key: "id", Val: id}}
 	return &page{t, root}
 }
 
@@ -40,6 +41,10 @@ func (p *page) apply(patches []Patch) {
 }
 
 func (p *page) html() string { return inner(p.t, p.root) }
+
+func element(name string) *html.Node {
+	return &html.Node{Type: html.ElementNode, Data: name, DataAtom: atom.Lookup([]byte(name))}
+}
 
 func find(n *html.Node, id string) *html.Node {
 	if attr(n, "id") == id {
@@ -74,7 +79,7 @@ func fragment(t *testing.T, source string, context *html.Node) []*html.Node {
 // parsed is source as a browser would give it back.
 func parsed(t *testing.T, source string) string {
 	t.Helper()
-	root := &html.Node{Type: html.ElementNode, Data: "div", DataAtom: atom.Div}
+	root := element("div")
 	for _, c := range fragment(t, source, root) {
 		root.AppendChild(c)
 	}
