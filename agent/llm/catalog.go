@@ -28,8 +28,7 @@ type Catalog struct {
 }
 
 type entry struct {
-	vendor, name string
-	priced       bool // the price holds for all names the pattern matches
+	vendor, name string // a name with a star is a family
 	info         agent.ModelInfo
 }
 
@@ -51,7 +50,6 @@ func ParseCatalog(data []byte) (*Catalog, error) {
 			Out     float64 `json:"out"`
 			Cached  float64 `json:"cached"`
 			Write   float64 `json:"write"`
-			Family  bool    `json:"family_price"`
 		} `json:"models"`
 	}
 	if err := json.Unmarshal(data, &file); err != nil {
@@ -76,7 +74,6 @@ func ParseCatalog(data []byte) (*Catalog, error) {
 		if m.Write == 0 {
 			e.info.Price.CacheWrite = e.info.Price.Input
 		}
-		e.priced = m.Family || !strings.Contains(m.Name, "*")
 		c.entries = append(c.entries, e)
 	}
 	return c, nil
@@ -143,11 +140,7 @@ func (c *Catalog) Find(vendor, name string) (agent.ModelInfo, bool) {
 	if best < 0 {
 		return agent.ModelInfo{}, false
 	}
-	info := c.entries[best].info
-	if !c.entries[best].priced {
-		info.Price = agent.Price{}
-	}
-	return info, true
+	return c.entries[best].info, true
 }
 
 // slashless hides slashes from path.Match, whose star stops at them.

@@ -106,7 +106,9 @@ func (r *run) ask(ctx context.Context, l link, next *agent.ModelRef) (over bool)
 		}
 		fault := r.fault(ctx, a.err, l.info.Ref)
 		r.logger.WarnContext(ctx, "model call failed", slog.String("model", l.info.Ref.String()), slog.Int("attempt", r.tries),
-			slog.Bool("begun", a.begun), slog.Any("error", fault))
+			slog.Bool("begun", a.begun), slog.String("fault", string(fault.Kind)), slog.Int("status", fault.Status))
+		// The server's own words may repeat what was said.
+		r.logger.DebugContext(ctx, "model call failed", slog.Any("error", fault))
 		wait, again := r.wait(fault, try, next != nil)
 		again = again && !a.begun
 		if fault.Kind != FaultCancelled {

@@ -132,6 +132,7 @@ func TestChain(t *testing.T) {
 	overload, auth, tooLong := NewFault(FaultOverload, "", nil), NewFault(FaultAuth, "", nil), NewFault(FaultContext, "", nil)
 	limited := &Fault{Kind: FaultRateLimit, RetryAfter: 4 * time.Second}
 	patient := &Fault{Kind: FaultRateLimit, RetryAfter: time.Hour}
+	halfMinute := &Fault{Kind: FaultRateLimit, RetryAfter: 30 * time.Second}
 	cut := NewFault(FaultCut, "", io.ErrUnexpectedEOF)
 	for name, tc := range map[string]struct {
 		a, b   []step
@@ -149,6 +150,10 @@ func TestChain(t *testing.T) {
 		"does not wait an hour": {a: []step{fails(patient)}, want: "try1:a failed1:unavailable", kind: FaultRateLimit, public: "1h0m0s", atMost: 0},
 		"does not wait an hour when another could answer": {a: []step{fails(patient)}, b: []step{says("hi")},
 			want: "try1:a failed1:unavailable:next=b try2:b from:b/m hi stop:end"},
+		"nor half a minute": {a: []step{fails(halfMinute)}, b: []step{says("hi")},
+			want: "try1:a failed1:unavailable:next=b try2:b from:b/m hi stop:end"},
+		"but waits half a minute when no other could": {a: []step{fails(halfMinute), says("hi")},
+			want: "try1:a failed1:unavailable:wait try2:a from:a/m hi stop:end", least: 30 * time.Second, atMost: 30 * time.Second},
 		"does not try a refused key again": {a: []step{fails(auth)}, b: []step{says("hi")},
 			want: "try1:a failed1:denied:next=b try2:b from:b/m hi stop:end"},
 		"does not try too long a prompt again": {a: []step{fails(tooLong)}, want: "try1:a failed1:exhausted", kind: FaultContext, public: "Start a new chat"},
@@ -219,7 +224,16 @@ func checkEnd(t *testing.T, err error, kind FaultKind, public string) {
 // TestSlowCallerIsNoStall: time the caller takes over a delta is not the provider's.
 func TestSlowCallerIsNoStall(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		m, _, err := providers(t, []step{says("a", "b")}).Pick(t.Context(), "")
+		careful := func(ctx context.Context, yield func(agent.Delta, error) bool) {
+			for _, s := range []string{"a", "b"} {
+				if ctx.Err() != nil {
+					yield(agent.Delta{}, TransportFault(ctx.Err()))
+					return
+				}
+				yield(agent.Delta{Kind: agent.DeltaText, Text: s}, nil)
+			}
+		}
+		m, _, err := providers(t, []step{careful}).Pick(t.Context(), "")
 		if err != nil {
 			t.Fatal(err)
 		}

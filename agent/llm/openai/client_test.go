@@ -4,8 +4,11 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"io"
+	"net"
 	"net/http"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -248,6 +251,49 @@ func TestFaults(t *testing.T) {
 				t.Errorf("Retry-After %v, want 7s", f.RetryAfter)
 			}
 		})
+	}
+}
+
+// TestConnectionIsReused: a finished stream leaves its connection to the next call.
+func TestConnectionIsReused(t *testing.T) {
+	url := llmtest.Serve(t, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "text/event-stream")
+		_, _ = io.WriteString(w, "data: {\"choices\":[{\"index\":0,\"delta\":{\"content\":\"a\"}}]}\n\ndata: [DONE]\n\n")
+		w.(http.Flusher).Flush()
+		time.Sleep(10 * time.Millisecond) // as servers do: the end of the body comes a little after the last event
+	}))
+	var dialled atomic.Int32
+	client := &http.Client{Transport: &http.Transport{DialContext: func(ctx context.Context, network, addr string) (net.Conn, error) {
+		dialled.Add(1)
+		return new(net.Dialer).DialContext(ctx, network, addr)
+	}}}
+	defer client.CloseIdleConnections()
+	c, err := openai.New(llm.Connection{Settings: llm.Settings{Name: "test", Kind: "vllm", BaseURL: url}, HTTP: client,
+		Key: func(context.Context) (string, error) { return "", nil }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range 5 {
+		if got := collect(c.(*openai.Client), model, hello()); got.err != nil {
+			t.Fatal(got.err)
+		}
+	}
+	if n := dialled.Load(); n != 1 {
+		t.Errorf("%d connections for five calls", n)
+	}
+}
+
+// TestBodyThatNeverEnds: the answer is whole with [DONE]; a server that holds the connection open does not hold up the turn.
+func TestBodyThatNeverEnds(t *testing.T) {
+	url := llmtest.Serve(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", "text/event-stream")
+		_, _ = io.WriteString(w, "data: {\"choices\":[{\"index\":0,\"delta\":{\"content\":\"a\"}}]}\n\ndata: [DONE]\n\n")
+		w.(http.Flusher).Flush()
+		<-r.Context().Done()
+	}))
+	start := time.Now()
+	if got := collect(connect(t, url, "vllm"), model, hello()); got.err != nil || got.text != "a" || time.Since(start) > 3*time.Second {
+		t.Errorf("got %q, %v after %v", got.text, got.err, time.Since(start))
 	}
 }
 
