@@ -31,7 +31,7 @@ func (e *Engine) runCalls(ctx context.Context, tail Tail) error {
 
 // labelsBefore returns the labels of all that stood before the model when it asked for the head's calls.
 func (e *Engine) labelsBefore(ctx context.Context, tail Tail) (Labels, error) {
-	path, err := e.Store.Path(ctx, tail.Head.ID, e.Settings().MaxMessages)
+	path, err := e.Store.Path(ctx, tail.Head.ID, 2*e.Settings().MaxMessages)
 	if err != nil {
 		return nil, err
 	}

@@ -20,7 +20,7 @@ type Store interface {
 // Settings are the engine's own settings, read anew for every turn.
 type Settings struct {
 	Bounds      Bounds
-	MaxMessages int      // of history looked at for one prompt
+	MaxMessages int      // of history sent; twice as many are looked at, so that a long tool round keeps its question
 	MaxTokens   int      // of one reply; 0 leaves it to the model
 	Temperature *float64 // nil leaves it to the provider
 	Titles      bool     // let a model name a conversation after its first exchange

@@ -244,7 +244,7 @@ func (p *pendingCall) call(m Message, index int) ToolCall {
 
 // prompt builds what is sent, summarising what does not fit.
 func (e *Engine) prompt(ctx context.Context, tail Tail, s Settings, model Model, info ModelInfo, goOn bool) (Prompt, error) {
-	path, err := e.Store.Path(ctx, tail.Head.ID, s.MaxMessages)
+	path, err := e.Store.Path(ctx, tail.Head.ID, 2*s.MaxMessages)
 	if err != nil {
 		return Prompt{}, err
 	}

@@ -91,7 +91,7 @@ func openApp(ctx context.Context, home string, overrides []config.Override) (_ *
 	if a.book, err = identity.Open(ctx, settings.Workspace.Path, a.store, identity.Options{Tokens: prompt.Tokens, Log: a.log}); err != nil {
 		return nil, err
 	}
-	if a.files, err = attachment.Open(filepath.Join(home, "attachments"), attachment.Options{PDF: pdfReader(), Log: a.log}); err != nil {
+	if a.files, err = attachment.Open(filepath.Join(home, "attachments"), attachment.Options{PDF: pdfReader(), Documents: a.readsDocuments, Log: a.log}); err != nil {
 		return nil, err
 	}
 	if a.providers, err = newProviders(settings, a.store, a.log); err != nil {
@@ -136,6 +136,7 @@ func (a *app) start() {
 	ctx, cancel := context.WithCancel(context.Background())
 	a.stopping = cancel
 	a.beside.Go(func() { a.keepLedger(ctx) })
+	a.beside.Go(func() { a.keepUp(ctx) })
 	a.beside.Go(func() {
 		a.config.Follow(ctx, configPoll, func(err error) {
 			if err != nil {
@@ -215,6 +216,13 @@ func (a *app) close(ctx context.Context) error {
 		errs = append(errs, a.lock.release())
 	}
 	return errors.Join(errs...)
+}
+
+// readsDocuments reports whether the default model reads PDFs itself, so that a
+// scanned one is worth keeping.
+func (a *app) readsDocuments() bool {
+	_, info, err := a.providers.Pick(context.Background(), "")
+	return err == nil && info.Documents
 }
 
 // databasePath is where a home has its database.

@@ -1,0 +1,59 @@
+package main
+
+import (
+	"context"
+	"time"
+)
+
+// What a running server does beside answering: it checks the database after an
+// unclean stop, and removes what was deleted.
+const (
+	upkeepDelay = time.Minute    // after the start, so that nobody waits for it
+	upkeepEvery = 6 * time.Hour  // between rounds
+	undoWindow  = 24 * time.Hour // how long a deleted conversation can be brought back
+	draftWindow = 24 * time.Hour // how long a file that was never sent is kept
+)
+
+// keepUp runs until ctx ends.
+func (a *app) keepUp(ctx context.Context) {
+	if a.store.Unclean() {
+		a.log.Info("the last run did not end cleanly; the database is being checked")
+		if err := a.store.CheckIntegrity(ctx); err != nil && ctx.Err() == nil {
+			a.log.Error("the database is damaged; writing is off", "error", err)
+		}
+	}
+	timer := time.NewTimer(upkeepDelay)
+	defer timer.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-timer.C:
+		}
+		if err := a.purge(ctx); err != nil && ctx.Err() == nil {
+			a.log.Warn("what was deleted could not be removed; it is tried again", "error", err)
+		}
+		timer.Reset(upkeepEvery)
+	}
+}
+
+// purge removes deleted conversations for good, then files that no message names.
+func (a *app) purge(ctx context.Context) error {
+	threads, err := a.store.PurgeDeleted(ctx, time.Now().Add(-undoWindow))
+	if err != nil {
+		return err
+	}
+	named, err := a.store.ReferencedAttachments(ctx)
+	if err != nil {
+		return err
+	}
+	keep := make(map[string]struct{}, len(named))
+	for _, hash := range named {
+		keep[hash] = struct{}{}
+	}
+	files, bytes, err := a.files.Purge(ctx, keep, draftWindow)
+	if threads > 0 || files > 0 {
+		a.log.Info("removed what was deleted", "threads", threads, "files", files, "bytes", bytes)
+	}
+	return err
+}
