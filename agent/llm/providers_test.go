@@ -29,7 +29,7 @@ func house(t *testing.T, urls ...string) *llm.Providers {
 	o := llm.Options{Dialects: map[string]llm.Dialect{"openai": openai.New}, Keys: llm.NewKeys(noEnv), Logger: quiet, Retry: llm.Retry{Base: 5 * time.Millisecond, Max: time.Second}}
 	for i, u := range urls {
 		name := "s" + string(rune('0'+i))
-		o.Providers = append(o.Providers, llm.Settings{Name: name, Kind: "openai", BaseURL: u + "/v1", Connect: time.Second, FirstToken: 200 * time.Millisecond, Stall: 200 * time.Millisecond})
+		o.Providers = append(o.Providers, llm.Settings{Name: name, Kind: "openai", BaseURL: u + "/v1", Connect: time.Second, FirstToken: 1500 * time.Millisecond, Stall: 500 * time.Millisecond})
 		o.Order = append(o.Order, agent.ModelRef{Provider: name, Name: "m"})
 	}
 	p, err := llm.New(o)
@@ -61,6 +61,8 @@ func ask(ctx context.Context, t *testing.T, p *llm.Providers, ref string) (strin
 }
 
 func TestFallbackOverRealServers(t *testing.T) {
+	giant := llmtest.Broken(llmtest.StreamGiant, 0, "x")
+	giant.Fault.Size = llm.MaxEvent + 1
 	for name, script := range map[string][]llmtest.Reply{
 		"refused key":       {llmtest.Unauthorized()},
 		"broken thrice":     {llmtest.ServerError(), llmtest.Overloaded(), llmtest.RateLimited("")},
@@ -69,7 +71,7 @@ func TestFallbackOverRealServers(t *testing.T) {
 		"no first token":    {llmtest.Broken(llmtest.StreamStall, 1, "x")},
 		"web page":          {llmtest.HTML()},
 		"prompt too long":   {llmtest.ContextTooLong()},
-		"malformed, thrice": {llmtest.Broken(llmtest.StreamMalformed, 0, "x"), llmtest.Broken(llmtest.StreamGiant, 0, "x"), llmtest.Broken(llmtest.StreamCut, 0, "x")},
+		"malformed, thrice": {llmtest.Broken(llmtest.StreamMalformed, 0, "x"), giant, llmtest.Broken(llmtest.StreamCut, 0, "x")},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -300,7 +302,7 @@ func TestStatusNeverShowsAKey(t *testing.T) {
 		t.Fatal(err)
 	}
 	status := p.Status()
-	if len(status) != 1 || status[0].Key.Place != llm.KeyPasted || status[0].Settings.Stall != 200*time.Millisecond {
+	if len(status) != 1 || status[0].Key.Place != llm.KeyPasted || status[0].Settings.Stall != 500*time.Millisecond {
 		t.Errorf("got %+v", status)
 	}
 }
