@@ -88,7 +88,10 @@ func classifyStart(text string, complete bool) (line, bool) {
 }
 
 // indentation counts the spaces and tabs a line begins with, in bytes and in columns (tab stops of four).
-func indentation(text string) (n, col int) {
+func indentation(text string) (n, col int) { return indentationFrom(text, 0) }
+
+// indentationFrom is indentation for a text that begins at a column; it returns the column at which the space ends.
+func indentationFrom(text string, col int) (n, end int) {
 	for ; n < len(text); n++ {
 		switch text[n] {
 		case ' ':
@@ -204,7 +207,8 @@ func (l line) item(rest string, n int, complete bool, class lineClass) (line, bo
 	if n < len(rest) && !isBlank(rest[n]) {
 		return l, true
 	}
-	pad, width := indentation(rest[n:])
+	pad, end := indentationFrom(rest[n:], l.indent+n)
+	width := end - l.indent - n
 	if n+pad == len(rest) {
 		if !complete {
 			return l, false

@@ -113,7 +113,7 @@ func (s *Stream) patchOpen() {
 	o.shown = true
 	s.patch(s.prefix, Append, string(o.body)+o.tail)
 	o.whole = len(s.patches)
-	o.wholeFrom = len(s.patches[o.whole-1].HTML) - len(o.body) - len(o.tail)
+	o.wholeFrom = len(s.patches[o.whole-1].html) - len(o.body) - len(o.tail)
 }
 
 // fold makes one patch of the one that put the whole open block on the page and those that changed it since.
@@ -122,7 +122,7 @@ func (s *Stream) fold() {
 	if o.whole > 0 && o.whole < len(s.patches) {
 		s.patches = s.patches[:o.whole]
 		last := &s.patches[o.whole-1]
-		last.HTML = last.HTML[:o.wholeFrom] + string(o.body) + o.tail
+		last.html = append(append(last.html[:o.wholeFrom], o.body...), o.tail...)
 	}
 	o.whole = 0
 }
@@ -210,7 +210,7 @@ func (s *Stream) visible() int {
 	switch {
 	case !s.decided || s.open.head > 0:
 		end = s.line
-	case s.cut.kind == kindParagraph && s.cut.lines == 2 && len(bytes.Trim(last, "|:- \t")) == 0:
+	case s.cut.kind == kindParagraph && s.cut.lines == 2 && len(last) < smallBlock && len(bytes.Trim(last, "|:- \t")) == 0:
 		end = s.line // may turn the line before into a table
 	}
 	if s.open.head > 0 {
@@ -223,7 +223,7 @@ func (s *Stream) visible() int {
 }
 
 func mayCloseFence(l []byte, marker byte) bool {
-	return len(bytes.Trim(l, " \t"+string(rune(marker)))) == 0
+	return len(l) <= maxHeld && len(bytes.Trim(l, " \t"+string(rune(marker)))) == 0
 }
 
 // maxHeld bounds how much text is held back, in bytes.
@@ -258,16 +258,13 @@ func openLink(s []byte) bool {
 
 // held says whether a block is not to be shown yet, because it may turn out to be nothing to show or something else entirely.
 func (s *Stream) held(end int) bool {
-	if end == 0 {
-		return true
+	if end == 0 || end > smallBlock {
+		return end == 0
 	}
 	text := s.src[:end]
 	switch s.cut.kind {
 	case kindParagraph:
 		text = bytes.TrimLeft(text, " ")
-		if len(text) == 0 || len(text) > smallBlock {
-			return false
-		}
 		return text[0] == '|' && s.cut.lines == 1 || text[0] == '[' && mayDefine(text)
 	case kindHeading:
 		return len(bytes.Trim(text, "# \t")) == 0

@@ -37,10 +37,10 @@ func (s *Stream) render(k kind, source, id, tail string) rendering {
 		return rendering{html: string(w.buf), tail: id, tailAt: w.tailAt, plain: true, scope: newScope(s.doc)}
 	}
 	root, sc := s.parse(w)
-	switch first := root.FirstChild(); {
-	case first == nil:
-	case first == root.LastChild():
-		w.block(first, id, true)
+	switch only, n := shown(root); n {
+	case 0:
+	case 1:
+		w.block(only, id, true)
 	default:
 		w.open("div", id)
 		w.blocks(root, true)
@@ -51,6 +51,17 @@ func (s *Stream) render(k kind, source, id, tail string) rendering {
 		r.tail, r.rows = w.tail, w.tailRows
 	}
 	return r
+}
+
+// shown counts the blocks that show and returns the last: link definitions do not.
+func shown(root ast.Node) (last ast.Node, count int) {
+	for n := root.FirstChild(); n != nil; n = n.NextSibling() {
+		if n.Kind() != ast.KindLinkReferenceDefinition {
+			last = n
+			count++
+		}
+	}
+	return last, count
 }
 
 func (s *Stream) writer(source, tail string) *writer {
@@ -119,10 +130,8 @@ func oversize(k kind, source string) bool {
 		return true
 	case kindFence:
 		return len(source) > maxCode
-	case kindQuote, kindList:
-		return len(source) > maxBlock || tooDeep(source)
 	default:
-		return len(source) > maxBlock
+		return len(source) > maxBlock || tooDeep(source)
 	}
 }
 

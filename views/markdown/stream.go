@@ -52,8 +52,15 @@ type Stream struct {
 	size    int // bytes of the blocks' HTML
 	next    int // number of the next block
 	open    openBlock
-	patches []Patch
+	patches []pending
 	closed  bool
+}
+
+// pending is a patch that may still grow.
+type pending struct {
+	target string
+	swap   Swap
+	html   []byte
 }
 
 // block is a finished block.
@@ -124,9 +131,15 @@ func (s *Stream) HTML() string {
 
 // take returns the patches made since the last time.
 func (s *Stream) take() []Patch {
-	p := s.patches
+	if len(s.patches) == 0 {
+		return nil
+	}
+	out := make([]Patch, len(s.patches))
+	for i, p := range s.patches {
+		out[i] = Patch{p.target, p.swap, string(p.html)}
+	}
 	s.patches = nil
-	return p
+	return out
 }
 
 // patch adds a change to the page; additions to one element become one.
@@ -135,12 +148,12 @@ func (s *Stream) patch(target string, swap Swap, html string) {
 		return
 	}
 	if n := len(s.patches); n > 0 && swap == Append {
-		if last := &s.patches[n-1]; last.Swap == Append && last.Target == target {
-			last.HTML += html
+		if last := &s.patches[n-1]; last.swap == Append && last.target == target {
+			last.html = append(last.html, html...)
 			return
 		}
 	}
-	s.patches = append(s.patches, Patch{target, swap, html})
+	s.patches = append(s.patches, pending{target, swap, []byte(html)})
 }
 
 // add adds a finished block that is not on the page yet.

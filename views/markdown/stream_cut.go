@@ -35,7 +35,8 @@ func (s *Stream) classify(end int, complete bool) (line, bool) {
 	case kindFence, kindRest:
 		return line{}, true // whatever it looks like, it is code
 	case kindMath:
-		if len(bytes.TrimLeft(s.src[s.line:end], " \t")) == 0 {
+		text := s.src[s.line:min(end, s.line+maxStart)]
+		if len(bytes.TrimLeft(text, " \t")) == 0 && len(text) < maxStart {
 			return line{class: lineBlank}, complete
 		}
 		return line{}, true
