@@ -70,7 +70,9 @@ type app struct {
 }
 
 // openApp takes the home and opens everything in it. The caller closes it.
-func openApp(ctx context.Context, home string, overrides []config.Override) (_ *app, err error) {
+//
+// quiet keeps everything but errors out of the log, for commands that talk on standard error themselves.
+func openApp(ctx context.Context, home string, overrides []config.Override, quiet bool) (_ *app, err error) {
 	a := &app{home: home}
 	defer func() {
 		if err != nil {
@@ -83,7 +85,11 @@ func openApp(ctx context.Context, home string, overrides []config.Override) (_ *
 	if a.config, err = config.Open(config.Options{Home: home, Environ: os.Environ(), Overrides: overrides}); err != nil {
 		return nil, err
 	}
-	a.log = newLogger(a.config.Current().Config().Log, os.Stderr)
+	logging := a.config.Current().Config().Log
+	if quiet && logging.Level != "debug" {
+		logging.Level = "error"
+	}
+	a.log = newLogger(logging, os.Stderr)
 	if err = a.openStore(ctx); err != nil {
 		return nil, err
 	}

@@ -283,7 +283,8 @@ func resting(state string) bool {
 type printer struct {
 	out, notes io.Writer
 	json       bool
-	wrote      bool
+	wrote      string // of the open answer
+	paused     bool   // reasoning came since: what follows is a part of its own
 	failure    *handlers.ControlError
 }
 
@@ -297,19 +298,9 @@ func (p *printer) print(ev handlers.ControlEvent) error {
 	var err error
 	switch ev.Kind {
 	case "assistant_delta":
-		if !ev.Thinking {
-			_, err = io.WriteString(p.out, ev.Text)
-			p.wrote = true
-		}
+		err = p.delta(ev)
 	case "assistant":
-		if ev.State == string(agent.MessageOpen) {
-			break
-		}
-		if !p.wrote && ev.Text != "" { // so short that its deltas were never told apart
-			_, err = io.WriteString(p.out, ev.Text)
-		}
-		fmt.Fprintln(p.out)
-		p.wrote, p.failure = false, ev.Error
+		err = p.answer(ev)
 	case "progress":
 		if ev.Error != nil {
 			fmt.Fprintf(p.notes, "[%s: %s]\n", ev.Model, ev.Error.Error)
@@ -325,6 +316,37 @@ func (p *printer) print(ev handlers.ControlEvent) error {
 			p.failure = ev.Error
 		}
 	}
+	return err
+}
+
+func (p *printer) delta(ev handlers.ControlEvent) error {
+	if ev.Thinking {
+		p.paused = p.wrote != ""
+		return nil
+	}
+	if p.paused {
+		ev.Text, p.paused = "\n\n"+ev.Text, false
+	}
+	p.wrote += ev.Text
+	_, err := io.WriteString(p.out, ev.Text)
+	return err
+}
+
+// answer ends an answer. Deltas that were not read when it ended are not told any
+// more: its text has them.
+func (p *printer) answer(ev handlers.ControlEvent) error {
+	if ev.State == string(agent.MessageOpen) {
+		return nil
+	}
+	rest, ok := strings.CutPrefix(ev.Text, p.wrote)
+	if !ok {
+		rest = "\n" + ev.Text
+	}
+	if all := p.wrote + rest; all != "" && !strings.HasSuffix(all, "\n") {
+		rest += "\n"
+	}
+	p.wrote, p.paused, p.failure = "", false, ev.Error
+	_, err := io.WriteString(p.out, rest)
 	return err
 }
 

@@ -32,7 +32,7 @@ func connect(ctx context.Context, home string, f modelFlags) (*link, error) {
 	if err != nil {
 		return nil, err
 	}
-	a, err := openApp(ctx, home, overrides)
+	a, err := openApp(ctx, home, overrides, true)
 	if err != nil {
 		return nil, err
 	}

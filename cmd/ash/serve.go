@@ -65,7 +65,7 @@ Until sign-in exists, Ash can only be reached from this machine.`,
 
 // serve runs the server until ctx ends.
 func serve(ctx context.Context, home string, overrides []config.Override, out, notes io.Writer) (err error) {
-	a, err := openApp(ctx, home, overrides)
+	a, err := openApp(ctx, home, overrides, false)
 	if err != nil {
 		return err
 	}
