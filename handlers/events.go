@@ -255,7 +255,7 @@ func (t *tab) showDelta(d agent.AssistantDelta) {
 
 func (t *tab) patch(patches []markdown.Patch) {
 	for _, p := range patches {
-		t.append(p.Target, components.Swap(p.Swap), p.HTML)
+		t.append(p.Target, components.Swap(p.Swap.String()), p.HTML)
 	}
 }
 
