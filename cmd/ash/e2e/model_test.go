@@ -1,0 +1,201 @@
+package e2e
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"ash/agent/llm/llmtest"
+)
+
+// model is a model server. It answers the questions of a conversation from a script, at a
+// pace and with pauses the test decides on, and names conversations beside.
+type model struct {
+	t      *testing.T
+	url    string
+	format llmtest.Format
+	title  string // what it calls every conversation
+
+	mu     sync.Mutex
+	script []*reply
+	asked  []string // bodies of the questions, without those for a title
+	done   chan struct{}
+}
+
+// reply is one answer of the script.
+type reply struct {
+	llmtest.Reply
+	every time.Duration // between two pieces
+	holds int           // pieces after which it waits for release; 0 is never
+
+	reached chan struct{} // closed when it begins to wait
+	open    chan struct{} // closed by release
+	once    sync.Once
+}
+
+// wait blocks until the reply has sent what comes before its pause.
+func (r *reply) wait(t *testing.T) {
+	t.Helper()
+	select {
+	case <-r.reached:
+	case <-time.After(patience):
+		t.Fatal("the model was not asked")
+	}
+}
+
+// release lets a reply that waits go on.
+func (r *reply) release() { r.once.Do(func() { close(r.open) }) }
+
+// newModel starts a server that speaks OpenAI's format.
+func newModel(t *testing.T) *model {
+	t.Helper()
+	m := &model{t: t, format: llmtest.OpenAIFormat{}, title: "A talk about nothing", done: make(chan struct{})}
+	s := httptest.NewServer(m)
+	m.url = s.URL
+	t.Cleanup(func() {
+		close(m.done)
+		s.CloseClientConnections()
+		s.Close()
+	})
+	return m
+}
+
+// says adds an answer that comes at once, in these pieces.
+func (m *model) says(pieces ...string) { m.push(&reply{Reply: llmtest.Text(pieces...)}) }
+
+// streams adds an answer whose pieces come one after the other, every so often.
+func (m *model) streams(every time.Duration, pieces ...string) {
+	m.push(&reply{Reply: llmtest.Text(pieces...), every: every})
+}
+
+// pauses adds an answer that waits to be released after some of its pieces.
+func (m *model) pauses(after int, pieces ...string) *reply {
+	return m.push(&reply{Reply: llmtest.Text(pieces...), holds: after})
+}
+
+func (m *model) push(r *reply) *reply {
+	r.reached, r.open = make(chan struct{}), make(chan struct{})
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.script = append(m.script, r)
+	return r
+}
+
+// questions are the bodies of what was asked so far.
+func (m *model) questions() []string {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return append([]string(nil), m.asked...)
+}
+
+// prompt is a question as the vendor documents it.
+type prompt struct {
+	Messages []struct {
+		Role    string
+		Content json.RawMessage
+	}
+}
+
+// question returns the last question, read.
+func (m *model) question() prompt {
+	m.t.Helper()
+	all := m.questions()
+	if len(all) == 0 {
+		m.t.Fatal("the model was asked nothing")
+	}
+	var p prompt
+	if err := json.Unmarshal([]byte(all[len(all)-1]), &p); err != nil {
+		m.t.Fatal(err)
+	}
+	return p
+}
+
+// ServeHTTP implements http.Handler.
+func (m *model) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	body, err := io.ReadAll(r.Body)
+	if err != nil {
+		return // ash went away
+	}
+	r.Body = io.NopCloser(bytes.NewReader(body))
+	reply := m.next(r, string(body))
+	one := llmtest.New(m.format, reply.Reply)
+	one.ModelNames = []string{"quill-7b", "quill-70b"}
+	one.Handler().ServeHTTP(&paced{ResponseWriter: w, model: m, reply: reply, request: r}, r)
+}
+
+// next picks the reply for a request.
+func (m *model) next(r *http.Request, body string) *reply {
+	if m.format.Endpoint(r) != llmtest.EndpointChat {
+		return &reply{}
+	}
+	if strings.Contains(body, "You name conversations") {
+		return &reply{Reply: llmtest.Text(m.title)}
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.asked = append(m.asked, body)
+	if len(m.script) == 0 {
+		m.t.Errorf("the model was asked more than the test expected: %s", body)
+		return &reply{Reply: llmtest.ServerError()}
+	}
+	first := m.script[0]
+	m.script = m.script[1:]
+	return first
+}
+
+// paced writes the pieces of a reply as the reply says. The server flushes once per piece, after one of its own.
+type paced struct {
+	http.ResponseWriter
+	model   *model
+	reply   *reply
+	request *http.Request
+	sent    int
+}
+
+// Flush implements http.Flusher.
+func (p *paced) Flush() {
+	if f, ok := p.ResponseWriter.(http.Flusher); ok {
+		f.Flush()
+	}
+	p.sent++
+	var tick <-chan time.Time
+	switch {
+	case p.reply.holds > 0 && p.sent == p.reply.holds+1:
+		close(p.reply.reached)
+	case p.reply.every > 0:
+		tick = time.After(p.reply.every)
+	default:
+		return
+	}
+	select {
+	case <-tick:
+	case <-p.reply.open:
+	case <-p.request.Context().Done():
+	case <-p.model.done:
+	}
+}
+
+// words are n numbered words, each a piece, in paragraphs of ten.
+func words(mark string, n int) []string {
+	out := make([]string, n)
+	for i := range out {
+		end := " "
+		if i%10 == 9 && i < n-1 {
+			end = "\n\n"
+		}
+		out[i] = fmt.Sprintf("%s%03d%s", mark, i, end)
+	}
+	return out
+}
+
+// plain is a text as a page shows it: one space between words.
+func plain(pieces ...string) string {
+	return strings.Join(strings.Fields(strings.Join(pieces, "")), " ")
+}
