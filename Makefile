@@ -1,7 +1,6 @@
 # Ash. `make` alone lists the targets.
 
 GO      ?= go
-PORT    ?= 8080
 PKG     ?= ./...
 VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
 LDFLAGS  = -s -w -X main.version=$(VERSION)
@@ -18,7 +17,7 @@ help: ## List the targets
 
 .PHONY: run
 run: build ## Build and serve at http://localhost:8080 (or the next free port)
-	@./ash serve --listen 127.0.0.1:$(PORT) --next-port
+	@./ash serve $(ARGS)
 
 .PHONY: build
 build: ## Build the binary ./ash
