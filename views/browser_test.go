@@ -6,6 +6,7 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"os"
 	"os/exec"
 	"strings"
 	"sync"
@@ -143,13 +144,16 @@ type tab struct {
 
 func openTab(t *testing.T) *tab {
 	t.Helper()
+	if os.Getenv("ASH_TEST_REQUIRE") != "chromium" {
+		t.Skip("set ASH_TEST_REQUIRE=chromium to run the pages in a browser")
+	}
 	path, err := exec.LookPath("chromium")
 	if err != nil {
-		t.Skip("needs chromium")
+		t.Fatal(err)
 	}
 	options := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.ExecPath(path), chromedp.NoSandbox, chromedp.DisableGPU,
 		chromedp.Flag("disable-quic", true), chromedp.Flag("disable-background-networking", true),
-		chromedp.Flag("disable-component-update", true), chromedp.Flag("disable-sync", true), chromedp.UserDataDir(t.TempDir()))
+		chromedp.Flag("disable-component-update", true), chromedp.Flag("disable-sync", true))
 	ctx, cancel := context.WithTimeout(t.Context(), 90*time.Second)
 	t.Cleanup(cancel)
 	allocator, cancel := chromedp.NewExecAllocator(ctx, options...)
@@ -216,9 +220,6 @@ func viewport(width, height int64) chromedp.Action {
 // TestPagesInABrowser looks at every page at every width: nothing scrolls
 // sideways, nothing breaks the content policy, no script fails.
 func TestPagesInABrowser(t *testing.T) {
-	if testing.Short() {
-		t.Skip("needs a browser")
-	}
 	d, b := openDesk(t), openTab(t)
 	for name := range fixtures() {
 		b.run(t, chromedp.Navigate(d.URL+"/"+name))
@@ -240,9 +241,6 @@ func TestPagesInABrowser(t *testing.T) {
 }
 
 func TestComposerSendsOnceAndKeepsDrafts(t *testing.T) {
-	if testing.Short() {
-		t.Skip("needs a browser")
-	}
 	d, b := openDesk(t), openTab(t)
 	b.run(t, viewport(1280, 860), chromedp.Navigate(d.URL+"/chat"))
 	b.until(t, `document.querySelector("#stream")?._htmx?.sse || true`)
@@ -279,9 +277,6 @@ func TestComposerSendsOnceAndKeepsDrafts(t *testing.T) {
 }
 
 func TestStreamFillsThePage(t *testing.T) {
-	if testing.Short() {
-		t.Skip("needs a browser")
-	}
 	d, b := openDesk(t), openTab(t)
 	b.run(t, viewport(1280, 860), chromedp.Navigate(d.URL+"/chat"))
 	open := reply(0xd1, "", now.Add(time.Second))
@@ -324,9 +319,6 @@ func TestStreamFillsThePage(t *testing.T) {
 }
 
 func TestConnectionIsSaidAndTheTextKept(t *testing.T) {
-	if testing.Short() {
-		t.Skip("needs a browser")
-	}
 	d, b := openDesk(t), openTab(t)
 	b.run(t, viewport(1280, 860), chromedp.Navigate(d.URL+"/chat"))
 	b.until(t, `document.getElementById("stream")._htmx?.sse`)

@@ -37,7 +37,9 @@ type Message struct {
 	Day   string   // label above the first message of a day; MarkDays sets it
 	After *Summary // divider above this message: what came before is sent as a summary
 	Head  bool     // the conversation ends here: Regenerate, Continue and ↑ apply
-	CSRF  string
+	// Unfinished: the turn ended here without a last answer, as when Ash was killed before it began one; Continue is offered.
+	Unfinished bool
+	CSRF       string
 }
 
 // Short returns the last 12 characters of an id: enough to be unique on a page,
@@ -147,7 +149,6 @@ type Summary struct {
 	ID       agent.ID
 	Thread   agent.ID
 	HTML     string // safe HTML of the summary
-	Messages int    // how many it covers
 	Disabled bool   // the person took it back
 	CSRF     string
 }

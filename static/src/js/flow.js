@@ -39,8 +39,13 @@ export function conversation() {
   } else {
     follow();
   }
+  // Scroll events come late: by then the answer may have grown past the end that
+  // was scrolled to. Only moving up is a wish to stay behind.
+  let last = f.scrollTop;
   f.addEventListener("scroll", () => {
-    following = fromEnd(f) < near;
+    if (fromEnd(f) < near) following = true;
+    else if (f.scrollTop < last) following = false;
+    last = f.scrollTop;
     offer();
   }, { passive: true });
 
