@@ -137,7 +137,7 @@ func ended() []components.Message {
 	failed.Usage = agent.Usage{}
 	failed.Text = ""
 	last := user(10, "And how warm will it be?", now.Add(-2*time.Minute))
-	last.After = &components.Summary{ID: id(0x70), Thread: thread, Messages: 34, HTML: "<p>They plan a week in Lisbon and prefer quiet streets.</p>", CSRF: "token"}
+	last.After = &components.Summary{ID: id(0x70), Thread: thread, HTML: "<p>They plan a week in Lisbon and prefer quiet streets.</p>", CSRF: "token"}
 	return []components.Message{user(6, "How warm will it be?", at), cut, user(8, "Shorter, please", at.Add(30*time.Second)), stopped, last, failed}
 }
 
