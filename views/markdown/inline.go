@@ -146,7 +146,8 @@ func (bareLinkParser) Parse(parent ast.Node, reader text.Reader, pc parser.Conte
 	}
 	line, segment := reader.PeekLine()
 	skip := 0
-	if c := line[0]; bytes.IndexByte([]byte(" \t*_~(\"'"), c) >= 0 {
+	switch line[0] {
+	case ' ', '\t', '*', '_', '~', '(', '"', '\'':
 		skip = 1
 	}
 	if c := reader.PrecendingCharacter(); skip == 0 && c != '\n' && c != ' ' {
@@ -169,6 +170,9 @@ const maxAddress = 2048
 
 // bareLink returns the length of the address s begins with, 0 if none.
 func bareLink(s []byte) (int, ast.AutoLinkType) {
+	if len(s) == 0 || s[0]|0x20 != 'h' && s[0]|0x20 != 'w' {
+		return bareEmail(s), ast.AutoLinkEmail
+	}
 	for _, scheme := range [...]string{"https://", "http://", "www."} {
 		if len(s) > len(scheme) && strings.EqualFold(string(s[:len(scheme)]), scheme) {
 			n := trimAddress(s[:addressRun(s)])

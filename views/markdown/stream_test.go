@@ -1,8 +1,10 @@
 package markdown
 
 import (
+	"fmt"
 	"os"
 	"strings"
+	"sync"
 	"testing"
 )
 
@@ -93,6 +95,74 @@ func TestStreamEndsAsTheWhole(t *testing.T) {
 				check(t, r, split(source, size))
 			}
 		})
+	}
+}
+
+// TestRendererIsSharedSafely renders the same messages at once, the first use included.
+func TestRendererIsSharedSafely(t *testing.T) {
+	sources, alone := samples(t), New()
+	want := map[string]string{}
+	for name, source := range sources {
+		want[name] = alone.HTML("m", source)
+	}
+	r := New()
+	var all sync.WaitGroup
+	for range 8 {
+		all.Go(func() {
+			for name, source := range sources {
+				if got := r.HTML("m", source); got != want[name] {
+					t.Errorf("%s: got %q, want %q", name, got, want[name])
+				}
+			}
+		})
+	}
+	all.Wait()
+}
+
+// TestPlainTextIsOnePatchEach holds streaming to what it promises of plain text: a patch for each piece, and nothing sent twice.
+func TestPlainTextIsOnePatchEach(t *testing.T) {
+	s := New().Stream("m")
+	sent := 0
+	for _, piece := range strings.SplitAfter("Plain words that say nothing and mean it, one after the other.", " ") {
+		patches := s.Append(piece)
+		if len(patches) != 1 {
+			t.Fatalf("%q made %+v", piece, patches)
+		}
+		sent += len(patches[0].HTML)
+	}
+	if patches := s.Close(); patches != nil {
+		t.Errorf("closing made %+v", patches)
+	}
+	if sent != len(s.HTML()) {
+		t.Errorf("sent %d bytes for %d", sent, len(s.HTML()))
+	}
+}
+
+// TestLateDefinitionsReplaceOnce holds a block that a later definition or footnote changes to one replacement, however many there are.
+func TestLateDefinitionsReplaceOnce(t *testing.T) {
+	r := New()
+	s := r.Stream("m")
+	var source strings.Builder
+	for i := range 20 {
+		fmt.Fprintf(&source, "see [a%d], [b%d] and [^c%d]\n\n", i, i, i)
+	}
+	source.WriteString("untouched\n\n")
+	for i := range 20 {
+		fmt.Fprintf(&source, "[a%d]: https://a.example\n\n[b%d]: https://b.example\n\n[^c%d]: note\n\n", i, i, i)
+	}
+	replaced := map[string]int{}
+	for _, p := range append(s.Append(source.String()), s.Close()...) {
+		if p.Swap == Replace {
+			replaced[p.Target]++
+		}
+	}
+	if len(replaced) != 20 {
+		t.Errorf("replaced %v", replaced)
+	}
+	for id, n := range replaced {
+		if n != 1 {
+			t.Errorf("%s was replaced %d times", id, n)
+		}
 	}
 }
 
