@@ -39,6 +39,8 @@ func TestApprovals(t *testing.T) {
 		t.Errorf("badge %q", got)
 	}
 	card := p.Attr("section.call form", "action")
+	foreign := strings.Replace(card, string(id), string(h.empty()), 1)
+	h.browser.HTMX().Post(foreign, url.Values{"decision": {"approve"}, "binding": {"b-1"}}).Is(404)
 	h.browser.HTMX().Post(card, url.Values{"decision": {"approve"}, "binding": {"b-2"}}).Is(409).Says("has changed")
 	h.browser.HTMX().Post(card, url.Values{"decision": {"perhaps"}, "binding": {"b-1"}}).Is(422)
 	h.browser.HTMX().Post(card, url.Values{"decision": {"approve"}, "binding": {"b-1"}}).Is(200).Has("hx-upsert section.call").Lacks(".pending")
@@ -79,4 +81,31 @@ func TestSummariesCanBeTakenBack(t *testing.T) {
 	h.browser.Post(path, url.Values{"disabled": {"0"}}).Is(303)
 	h.browser.Get(base).Lacks("details.summary.off")
 	h.browser.Post(base+"/summaries/"+string(agent.NewID()), url.Values{"disabled": {"0"}}).Is(404)
+}
+
+func TestInterruptedTurnsSaySoAndContinueOnRequest(t *testing.T) {
+	h := open(t, llmtest.Broken(llmtest.StreamCut, 2, "begun ", "and "), llmtest.Text("ended."), llmtest.Text("answered."))
+	id := h.begin("tell me")
+	base := "/chat/" + string(id)
+	p := h.browser.Get(base).Is(200).Has("article.ash .ending").Has("article.ash form.resume")
+	path := p.Attr("form.resume", "action")
+	h.browser.HTMX().Post(path, nil).Is(204)
+	h.rest(id)
+	if got := h.browser.Get(base).Lacks("form.resume").Text("article.ash .prose"); !strings.Contains(got, "ended.") {
+		t.Errorf("after Continue the page shows %q", got)
+	}
+
+	// Ash dies after a question is stored and before its answer is begun.
+	ctx := context.Background()
+	posted, err := h.store.Post(ctx, agent.NewMessage{Thread: id, Parts: []agent.Part{agent.Text{Text: "and now?"}}})
+	h.must(err)
+	_, err = h.store.Recover(ctx)
+	h.must(err)
+	p = h.browser.Get(base).Is(200).Has("#m-" + string(posted.Message.ID) + " .ending")
+	path = p.Attr("form.resume", "action")
+	h.browser.HTMX().Post(path, nil).Is(200).Has("hx-upsert article.me").Lacks(".ending")
+	h.rest(id)
+	if got := h.browser.Get(base).Lacks("form.resume").Text("article.ash .prose"); !strings.Contains(got, "answered.") {
+		t.Errorf("after Continue the page shows %q", got)
+	}
 }

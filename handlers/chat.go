@@ -49,7 +49,9 @@ func (h *Chat) List(c echo.Context) error {
 	}
 	page.Screen, page.List = pages.ScreenList, list
 	if id, err := agent.ParseID(c.QueryParam("deleted")); err == nil {
-		page.Notices = append(page.Notices, deletedNotice(id, Token(c)))
+		if t, err := h.Threads.Thread(c.Request().Context(), id); err == nil && !t.Deleted.IsZero() {
+			page.Notices = append(page.Notices, deletedNotice(id, Token(c)))
+		}
 	}
 	return render(c, http.StatusOK, page.Show())
 }
@@ -75,16 +77,10 @@ func (h *Chat) fresh(c echo.Context, since agent.EventID) (pages.Chat, error) {
 	if err != nil {
 		return pages.Chat{}, err
 	}
-	draft, _ := clip(c.QueryParam("text"), 4000)
-	if draft, err = clean(draft); err != nil {
-		return pages.Chat{}, err
-	}
-	composer := h.composer(c, agent.Thread{})
-	composer.Draft = draft
 	return pages.Chat{
 		Page: frame, Screen: pages.ScreenConversation,
 		Conversation: components.Conversation{CSRF: Token(c)},
-		Composer:     composer, Offline: len(h.Settings().Models.Order) == 0,
+		Composer:     h.composer(c, agent.Thread{}), Offline: len(h.Settings().Models.Order) == 0,
 	}, nil
 }
 
@@ -174,6 +170,7 @@ func (h *Chat) conversation(c echo.Context, t agent.Thread, nodes []agent.Node, 
 	p := h.present(c)
 	flow := p.conversation(t, nodes, earlier, h.Now())
 	p.divide(&flow, nodes, summaries)
+	p.unfinish(&flow, tail)
 	composer := h.composer(c, t)
 	slot := turnSlot(t.ID, tail.Turn)
 	composer.Running, composer.Waiting = slot.Running, slot.Waiting

@@ -198,3 +198,11 @@ func (h *house) thread(id agent.ID) agent.Thread {
 	h.must(err)
 	return t
 }
+
+// empty makes a conversation in which nothing has been said.
+func (h *house) empty() agent.ID {
+	h.t.Helper()
+	t, err := h.engine.CreateThread(context.Background(), agent.Origin{Channel: "web"})
+	h.must(err)
+	return t.ID
+}

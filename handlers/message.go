@@ -25,9 +25,12 @@ type Messages struct {
 	*Frame
 	Engine  MessageEngine
 	Turns   TurnEngine
-	Threads ThreadReader
-	Files   Files
-	Owner   agent.ID // who writes: there is no sign-in yet
+	Threads interface {
+		ThreadReader
+		Call(ctx context.Context, id agent.ID) (agent.ToolCall, error)
+	}
+	Files Files
+	Owner agent.ID // who writes: there is no sign-in yet
 }
 
 // MessageEngine is what sending needs of the engine.
@@ -193,7 +196,15 @@ func (h *Messages) Continue(c echo.Context) error {
 	if _, err := h.Turns.Continue(c.Request().Context(), t.ID); err != nil {
 		return err
 	}
-	return done(c, chatPath(t.ID))
+	n, err := h.node(c)
+	if err != nil {
+		return err
+	}
+	if n.Role != agent.RoleUser || !ByHTMX(c) {
+		return done(c, chatPath(t.ID))
+	}
+	// The stream tells of the answer only; the offer to continue stood on the question.
+	return render(c, http.StatusOK, components.StreamUpsert(h.present(c).message(n, false)))
 }
 
 // Stop answers POST /chat/{thread}/stop.
@@ -233,7 +244,7 @@ func (h *Messages) Decide(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	call, err := param(c, "call")
+	call, err := h.call(c, t.ID)
 	if err != nil {
 		return err
 	}
@@ -266,6 +277,19 @@ func (h *Messages) Decide(c echo.Context) error {
 		return render(c, http.StatusOK, components.StreamCall(decided.Message, h.present(c).call(decided)))
 	}
 	return see(c, chatPath(t.ID))
+}
+
+// call reads the id of the tool call in the address; one of another thread is not found.
+func (h *Messages) call(c echo.Context, thread agent.ID) (agent.ID, error) {
+	id, err := param(c, "call")
+	if err != nil {
+		return "", err
+	}
+	call, err := h.Threads.Call(c.Request().Context(), id)
+	if err == nil && call.Thread != thread {
+		err = agent.Errorf(agent.CodeNotFound, "There is no such question in this conversation.")
+	}
+	return id, err
 }
 
 // node reads the message in the address; one of another thread is not found.

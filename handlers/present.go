@@ -219,6 +219,17 @@ func (p presenter) conversation(t agent.Thread, nodes []agent.Node, earlier bool
 	return out
 }
 
+// unfinish marks the end of a conversation whose turn ended without a last answer: Ash
+// was killed before it began one, between two rounds of tools, or was stopped there.
+func (p presenter) unfinish(conv *components.Conversation, tail agent.Tail) {
+	if len(conv.Messages) == 0 || tail.Turn.Active() || tail.Turn.ID == "" {
+		return
+	}
+	last := &conv.Messages[len(conv.Messages)-1]
+	asked := last.Role == agent.RoleUser || len(last.Calls) > 0 && last.State == agent.MessageComplete
+	last.Unfinished = last.ID == tail.Head.ID && asked && tail.Turn.State != agent.TurnDone
+}
+
 // hits presents what a search found.
 func (p presenter) hits(found []agent.SearchHit) []components.Hit {
 	out := make([]components.Hit, 0, len(found))

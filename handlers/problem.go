@@ -17,8 +17,9 @@ type Problem struct {
 
 // TooLarge is the problem of a body of more than limit bytes.
 func TooLarge(limit int64) Problem {
-	return Problem{
-		Status: http.StatusRequestEntityTooLarge, Code: agent.CodeInvalid,
-		Public: "That is too large: at most " + components.Bytes(limit) + " can be sent here. Attach a long text as a file, or send it in parts.",
+	public := "That is too large: at most " + components.Bytes(limit) + " can be sent here. Attach a long text as a file, or send it in parts."
+	if limit >= maxFile {
+		public = "That is too large: what is attached may have at most " + components.Bytes(maxFile) + "."
 	}
+	return Problem{Status: http.StatusRequestEntityTooLarge, Code: agent.CodeInvalid, Public: public}
 }

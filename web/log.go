@@ -26,8 +26,8 @@ func identify(next echo.HandlerFunc) echo.HandlerFunc {
 	}
 }
 
-// access writes one line for each request: the route rather than the address,
-// and never a query, which may hold what the person searched for.
+// access writes one line for each request, what only reads at level debug: the route
+// rather than the address, and never a query, which may hold what was searched for.
 func access(log *slog.Logger) echo.MiddlewareFunc {
 	return func(next echo.HandlerFunc) echo.HandlerFunc {
 		return func(c echo.Context) error {
@@ -35,11 +35,14 @@ func access(log *slog.Logger) echo.MiddlewareFunc {
 			if err := next(c); err != nil {
 				c.Error(err) // answered here, so that the line has the status
 			}
-			level := slog.LevelDebug
-			if c.Response().Status >= 500 {
-				level = slog.LevelWarn
-			}
 			r := c.Request()
+			level := slog.LevelDebug
+			switch {
+			case c.Response().Status >= 500:
+				level = slog.LevelWarn
+			case !safe(r.Method):
+				level = slog.LevelInfo
+			}
 			log.LogAttrs(r.Context(), level, "request",
 				slog.String("request", handlers.RequestID(c)),
 				slog.String("method", r.Method),
