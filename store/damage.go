@@ -118,6 +118,14 @@ func (s *Store) Unclean() bool { return s.unclean }
 // Damaged reports whether writing is turned off because of damage.
 func (s *Store) Damaged() bool { return s.damaged.Load() }
 
+// Writable returns nil, or why writing is turned off. It costs nothing.
+func (s *Store) Writable() error {
+	if s.damaged.Load() {
+		return s.damagedError(nil)
+	}
+	return nil
+}
+
 // CheckIntegrity reads the whole database and its indexes. It takes seconds for
 // a large one and holds up nobody. On damage it turns writing off and returns
 // CodeUnavailable; when all is well it clears the mark of an unclean stop.

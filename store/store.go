@@ -132,8 +132,8 @@ func (s *Store) write(ctx context.Context, fn func(ctx context.Context, tx bun.T
 	if err := ctx.Err(); err != nil {
 		return s.translate(err)
 	}
-	if s.damaged.Load() {
-		return s.damagedError(nil)
+	if err := s.Writable(); err != nil {
+		return err
 	}
 	return s.translate(s.writer.RunInTx(context.WithoutCancel(ctx), nil, fn))
 }
