@@ -120,7 +120,7 @@ func (e *Engine) halted(ctx context.Context, thread, turn ID, err error) TurnSta
 
 // overBounds says which bound of a turn is used up, if any.
 func overBounds(t Turn, b Bounds, spent time.Duration) *Failure {
-	over := ""
+	var over string
 	switch {
 	case b.Rounds > 0 && t.Rounds >= b.Rounds:
 		over = fmt.Sprintf("%d model calls", b.Rounds)

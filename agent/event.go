@@ -52,56 +52,56 @@ type Event interface {
 
 // The events of a turn.
 type (
-	// UserEvent: a message of the person was stored. Joined: it had waited in the queue and joined the tree now.
+	// UserEvent – a message of the person was stored. Joined: it had waited in the queue and joined the tree now.
 	UserEvent struct {
 		Message Message
 		Joined  bool
 	}
-	// AssistantEvent: a reply was opened or has ended; Message.State tells which.
+	// AssistantEvent – a reply was opened or has ended; Message.State tells which.
 	AssistantEvent struct{ Message Message }
-	// AssistantDelta: more text of the open reply. Lossless to a reader that keeps up; coalesced otherwise.
+	// AssistantDelta – more text of the open reply. Lossless to a reader that keeps up; coalesced otherwise.
 	AssistantDelta struct {
 		Message  ID
 		Text     string
 		Thinking bool
 	}
-	// ToolCallEvent: a call was proposed or changed state.
+	// ToolCallEvent – a call was proposed or changed state.
 	ToolCallEvent struct{ Call ToolCall }
-	// ToolProgress: live output of a running call.
+	// ToolProgress – live output of a running call.
 	ToolProgress struct {
 		Call ID
 		Text string
 	}
-	// ToolResultEvent: a call ended.
+	// ToolResultEvent – a call ended.
 	ToolResultEvent struct{ Call ToolCall }
-	// ConfirmRequest: a call waits for the person.
+	// ConfirmRequest – a call waits for the person.
 	ConfirmRequest struct{ Call ToolCall }
-	// ConfirmResponse: the person decided.
+	// ConfirmResponse – the person decided.
 	ConfirmResponse struct{ Call ToolCall }
-	// MemoryEvent: something was recalled or learned.
+	// MemoryEvent – something was recalled or learned.
 	MemoryEvent struct {
 		Learned bool
 		Items   []ID
 	}
-	// PolicyEvent: a rule decided about a call.
+	// PolicyEvent – a rule decided about a call.
 	PolicyEvent struct {
 		Call    ID
 		Verdict string
 		Why     string
 	}
-	// AuditEvent: something the person may want to look up later.
+	// AuditEvent – something the person may want to look up later.
 	AuditEvent struct{ What, Detail string }
-	// ProgressEvent: what Ash is doing now, for example which provider is tried.
+	// ProgressEvent – what Ash is doing now, for example which provider is tried.
 	ProgressEvent struct {
 		Message ID
 		Attempt *Attempt
 		Text    string
 	}
-	// ErrorEvent: a failure the person should read.
+	// ErrorEvent – a failure the person should read.
 	ErrorEvent struct{ Failure Failure }
-	// TurnEvent: a turn changed state.
+	// TurnEvent – a turn changed state.
 	TurnEvent struct{ Turn Turn }
-	// ThreadEvent: a thread was made, renamed, moved to another branch, archived or deleted.
+	// ThreadEvent – a thread was made, renamed, moved to another branch, archived or deleted.
 	ThreadEvent struct {
 		Thread ThreadSummary
 		Moved  bool // the head moved: the conversation must be shown anew

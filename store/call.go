@@ -199,7 +199,7 @@ func merge(stored, c agent.ToolCall) agent.ToolCall {
 }
 
 func callByID(ctx context.Context, db bun.IDB, id agent.ID) (agent.ToolCall, error) {
-	calls, err := selectCalls(db.NewSelect().Where("id = ?", id), ctx)
+	calls, err := selectCalls(ctx, db.NewSelect().Where("id = ?", id))
 	if err == nil && len(calls) == 0 {
 		err = sql.ErrNoRows
 	}
@@ -209,7 +209,7 @@ func callByID(ctx context.Context, db bun.IDB, id agent.ID) (agent.ToolCall, err
 	return calls[0], nil
 }
 
-func selectCalls(q *bun.SelectQuery, ctx context.Context) ([]agent.ToolCall, error) {
+func selectCalls(ctx context.Context, q *bun.SelectQuery) ([]agent.ToolCall, error) {
 	var rows []callRow
 	if err := q.Model(&rows).Scan(ctx); err != nil {
 		return nil, err
@@ -230,7 +230,7 @@ func callsOf(ctx context.Context, db bun.IDB, messages []agent.ID) (map[agent.ID
 	if len(messages) == 0 {
 		return nil, nil
 	}
-	calls, err := selectCalls(db.NewSelect().Where("message IN (?)", bun.List(messages)).Order("message", "position"), ctx)
+	calls, err := selectCalls(ctx, db.NewSelect().Where("message IN (?)", bun.List(messages)).Order("message", "position"))
 	if err != nil {
 		return nil, err
 	}

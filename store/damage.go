@@ -134,7 +134,7 @@ func (s *Store) CheckIntegrity(ctx context.Context) error {
 	if err != nil {
 		return s.translate(err)
 	}
-	defer db.Close()
+	defer func() { _ = db.Close() }() // read only: nothing can be lost
 	var findings []string
 	if err := db.NewRaw("PRAGMA integrity_check(20)").Scan(ctx, &findings); err != nil {
 		return s.translate(fmt.Errorf("check integrity: %w", err))

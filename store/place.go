@@ -103,7 +103,7 @@ func (pl *place) closeWhere(ctx context.Context, tx bun.Tx, to agent.CallState, 
 	if !pl.Unended {
 		return nil, nil
 	}
-	calls, err := selectCalls(tx.NewSelect().Where("thread = ? AND "+unended, pl.Thread).Order("seq"), ctx)
+	calls, err := selectCalls(ctx, tx.NewSelect().Where("thread = ? AND "+unended, pl.Thread).Order("seq"))
 	if err != nil {
 		return nil, err
 	}

@@ -61,7 +61,7 @@ func cutReplies(ctx context.Context, tx bun.Tx) (int, error) {
 
 // forgetCalls marks started calls as unknown: nobody can say how far their effects went.
 func forgetCalls(ctx context.Context, tx bun.Tx) (int, error) {
-	calls, err := selectCalls(tx.NewSelect().Where(unended+" AND state = 'started'"), ctx)
+	calls, err := selectCalls(ctx, tx.NewSelect().Where(unended+" AND state = 'started'"))
 	if err != nil {
 		return 0, err
 	}

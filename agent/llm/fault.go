@@ -127,54 +127,54 @@ func (f *Fault) sentence(who string) string {
 	if model == "" {
 		model = "this model"
 	}
-	Who := strings.ToUpper(who[:1]) + who[1:]
+	capital := strings.ToUpper(who[:1]) + who[1:]
 	switch f.Kind {
 	case FaultContext:
 		return fmt.Sprintf("The conversation is too long for %s. Start a new chat, shorten what you sent, or choose a model with a larger window.", model)
 	case FaultNoKey:
 		return fmt.Sprintf("There is no usable key for %s. Paste one in Settings → Models or set it in the environment.", who) + detailAfter(f.Detail)
 	case FaultAuth:
-		return fmt.Sprintf("%s does not accept the key. Check it in Settings → Models.", Who)
+		return fmt.Sprintf("%s does not accept the key. Check it in Settings → Models.", capital)
 	case FaultDenied:
-		return fmt.Sprintf("%s does not let this key use %s. Check the account's permissions or choose another model.", Who, model)
+		return fmt.Sprintf("%s does not let this key use %s. Check the account's permissions or choose another model.", capital, model)
 	case FaultQuota:
 		return fmt.Sprintf("The account at %s has no credit left, or its spending limit is reached. Check billing there, or choose another model.", who)
 	case FaultRateLimit:
-		return fmt.Sprintf("%s is getting too many requests from this account%s.", Who, again(f.RetryAfter))
+		return fmt.Sprintf("%s is getting too many requests from this account%s.", capital, again(f.RetryAfter))
 	case FaultOverload:
-		return fmt.Sprintf("%s is overloaded right now%s, or choose another model.", Who, again(f.RetryAfter))
+		return fmt.Sprintf("%s is overloaded right now%s, or choose another model.", capital, again(f.RetryAfter))
 	case FaultServer:
-		return fmt.Sprintf("%s had an internal error. Try again in a moment, or choose another model.", Who)
+		return fmt.Sprintf("%s had an internal error. Try again in a moment, or choose another model.", capital)
 	case FaultModel:
-		return fmt.Sprintf("%s has no model named %s. Choose another one in Settings → Models.", Who, model)
+		return fmt.Sprintf("%s has no model named %s. Choose another one in Settings → Models.", capital, model)
 	case FaultAddress:
 		return fmt.Sprintf("The address set for %s does not answer as a model server. Check the base URL in Settings → Models.", who)
 	case FaultRequest:
-		return fmt.Sprintf("%s refused the request. Another model may take it.", Who)
+		return fmt.Sprintf("%s refused the request. Another model may take it.", capital)
 	case FaultFilter:
 		return fmt.Sprintf("A content filter at %s refused this. Say it differently, or choose another model.", who)
 	}
-	return f.connectionSentence(who, Who)
+	return f.connectionSentence(who, capital)
 }
 
-func (f *Fault) connectionSentence(who, Who string) string {
+func (f *Fault) connectionSentence(who, capital string) string {
 	switch f.Kind {
 	case FaultTimeout:
-		return fmt.Sprintf("%s did not begin to answer in time. Try again, or choose another model.", Who)
+		return fmt.Sprintf("%s did not begin to answer in time. Try again, or choose another model.", capital)
 	case FaultStall:
-		return fmt.Sprintf("%s stopped in the middle of its answer and sent nothing more. Continue to go on from here.", Who)
+		return fmt.Sprintf("%s stopped in the middle of its answer and sent nothing more. Continue to go on from here.", capital)
 	case FaultUnreachable:
-		return fmt.Sprintf("%s cannot be reached. Check that it is running, its address in Settings → Models, and the network.", Who)
+		return fmt.Sprintf("%s cannot be reached. Check that it is running, its address in Settings → Models, and the network.", capital)
 	case FaultNotAPI:
 		return fmt.Sprintf("A web page came back from %s instead of an answer. Check the base URL in Settings → Models; a sign-in page of the network may also be in the way.", who)
 	case FaultMalformed:
-		return fmt.Sprintf("%s sent an answer Ash cannot read. Try again, or choose another model.", Who)
+		return fmt.Sprintf("%s sent an answer Ash cannot read. Try again, or choose another model.", capital)
 	case FaultCut:
 		return fmt.Sprintf("The connection to %s broke off. Try again, or Continue to go on from here.", who)
 	case FaultCancelled:
 		return "Stopped."
 	}
-	return fmt.Sprintf("%s failed. Try again, or choose another model.", Who)
+	return fmt.Sprintf("%s failed. Try again, or choose another model.", capital)
 }
 
 func detailAfter(detail string) string {

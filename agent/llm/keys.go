@@ -141,7 +141,7 @@ func readKeyFile(path string) (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("the key file %s cannot be read: %s", path, reason(err))
 	}
-	defer f.Close()
+	defer func() { _ = f.Close() }() // read only: nothing can be lost
 	info, err := f.Stat()
 	if err != nil {
 		return "", fmt.Errorf("the key file %s cannot be read: %s", path, reason(err))

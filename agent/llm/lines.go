@@ -65,7 +65,7 @@ func (l *LineReader) checked(line []byte) ([]byte, error) {
 
 // rest hands out what is left once the reader has failed or ended.
 func (l *LineReader) rest() ([]byte, error) {
-	if l.err != io.EOF || l.start == l.end {
+	if !errors.Is(l.err, io.EOF) || l.start == l.end {
 		return nil, l.err
 	}
 	line := l.buf[l.start:l.end]
@@ -139,7 +139,7 @@ func (e *EventReader) Next() (name, data []byte, err error) {
 	for {
 		line, err := e.lines.Next()
 		if err != nil {
-			if err == io.EOF && some {
+			if errors.Is(err, io.EOF) && some {
 				return e.name, e.data, nil
 			}
 			return nil, nil, err

@@ -68,7 +68,7 @@ Exit codes: 0 answered, 1 failed, 2 wrong usage, 3 model or server unavailable, 
 	return cmd
 }
 
-func runChat(cmd *cobra.Command, home func() (string, error), f chatFlags) error {
+func runChat(cmd *cobra.Command, home func() (string, error), f chatFlags) (err error) {
 	ctx := context.WithoutCancel(cmd.Context()) // Ctrl-C stops an answer: see stopOnInterrupt
 	dir, err := home()
 	if err != nil {
@@ -78,7 +78,7 @@ func runChat(cmd *cobra.Command, home func() (string, error), f chatFlags) error
 	if err != nil {
 		return err
 	}
-	defer link.close()
+	defer func() { err = errors.Join(err, link.close()) }()
 	t := &terminal{link: link, in: bufio.NewReader(cmd.InOrStdin()), out: cmd.OutOrStdout(), notes: cmd.ErrOrStderr(), json: f.json, model: link.model}
 	if err := t.choose(ctx, f); err != nil {
 		return err

@@ -212,7 +212,7 @@ func editConfig(cmd *cobra.Command, find findOptions, change config.Change) erro
 	}
 	setting, err := now.Setting(change.Key)
 	if err != nil || !setting.Key.Restart {
-		return nil // what was removed as a whole is not there to ask about
+		return nil //nolint:nilerr // what was removed as a whole is not there to ask about
 	}
 	_, err = fmt.Fprintf(cmd.ErrOrStderr(), "A server that runs takes notice of %s when it is started anew.\n", setting.Name)
 	return err

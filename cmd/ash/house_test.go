@@ -49,7 +49,7 @@ func within(importPath string, trees ...string) bool {
 	})
 }
 
-// rule is one rule of the house: only the packages in may may import what.
+// rule is one rule of the house: only the packages of may get to import what.
 type rule struct {
 	what []string
 	may  []string

@@ -33,7 +33,7 @@ func (l level) budget() int {
 // claude-3-5-haiku-20241022 is {3, 5}, us.anthropic.claude-sonnet-4-5-20250929-v1:0 is {4, 5}. A name that tells none is the zero version.
 type version struct{ major, minor int }
 
-func (v version) atLeast(major, minor int) bool {
+func (v version) atLeast(major, minor int) bool { //nolint:unparam // a version is compared as a whole
 	return v.major > major || v.major == major && v.minor >= minor
 }
 

@@ -66,7 +66,6 @@ func (f OpenAIFormat) Chat(w *Writer, req Request, reply Reply) {
 type openAIStream struct {
 	w     *Writer
 	model string
-	buf   []byte
 }
 
 func (s *openAIStream) reply(r Reply) bool {

@@ -19,7 +19,6 @@ type Writer struct {
 	events int
 	broken bool // nothing more is sent
 	fast   bool // flush when the buffer is full instead of after each event
-	next   time.Time
 }
 
 func newWriter(s *Server, w http.ResponseWriter, r *http.Request, reply Reply) *Writer {

@@ -134,8 +134,7 @@ func (t talk) known(h agent.SearchHit) bool {
 // plainText folds text for comparison: case, space and marks of Markdown do not count.
 func plainText(s string) string {
 	s = strings.Map(func(r rune) rune {
-		switch {
-		case strings.ContainsRune("*_`\\>#…", r):
+		if strings.ContainsRune("*_`\\>#…", r) {
 			return -1
 		}
 		return r

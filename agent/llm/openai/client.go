@@ -145,7 +145,7 @@ func (c *Client) Models(ctx context.Context) ([]agent.ModelInfo, error) {
 	if err != nil {
 		return nil, llm.TransportFault(err)
 	}
-	defer resp.Body.Close()
+	defer func() { _ = resp.Body.Close() }()
 	body, err := io.ReadAll(resp.Body)
 	if err != nil {
 		return nil, llm.TransportFault(err)

@@ -190,7 +190,8 @@ func (s *scanner) str() ([]byte, bool) {
 
 // escaped goes on with str at the first backslash, copying.
 func (s *scanner) escaped(start, i int) ([]byte, bool) {
-	out := append(s.buf[:0], s.data[start:i]...)
+	out := s.buf[:0]
+	out = append(out, s.data[start:i]...)
 	for ; i < len(s.data); i++ {
 		c := s.data[i]
 		switch {

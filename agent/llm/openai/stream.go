@@ -52,7 +52,7 @@ func (s *stream) events(r *llm.EventReader) {
 	for {
 		name, data, err := r.Next()
 		switch {
-		case err == io.EOF:
+		case errors.Is(err, io.EOF):
 			s.close(nil)
 			return
 		case err != nil:
@@ -271,7 +271,7 @@ func (s *stream) report() bool {
 		// Gemini and xAI leave thinking out of the completion but not out of the total.
 		Output:    max(u.Completion, u.Total-u.Prompt, 0),
 		CacheRead: u.CacheHit,
-		Cost:      agent.MicroDollars(u.Cost.micro() / 1_000_000),
+		Cost:      u.Cost.micro() / 1_000_000,
 	}
 	if u.Details != nil {
 		out.CacheRead = max(out.CacheRead, u.Details.Cached)
