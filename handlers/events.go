@@ -96,7 +96,7 @@ func (t *tab) flush(out *sse.Writer, b agent.Batch) error {
 	defer func() { t.frame.Reset(); t.named = t.named[:0] }()
 	switch {
 	case t.frame.Len() > 0:
-		if err := out.Send(b.Last.String(), "", t.frame.Bytes()); err != nil {
+		if err := t.send(out, b.Last.String()); err != nil {
 			return err
 		}
 	case len(b.Events) > 0 || b.Resync:
@@ -110,6 +110,21 @@ func (t *tab) flush(out *sse.Writer, b agent.Batch) error {
 		if err := out.Send("", n.event, n.data); err != nil {
 			return err
 		}
+	}
+	return nil
+}
+
+// send sends the frame; only its last message moves the page to id.
+func (t *tab) send(out *sse.Writer, id string) error {
+	left := t.frame.Len()
+	for f := range frames(t.frame.Bytes()) {
+		if left -= len(f); left > 0 {
+			if err := out.Send("", "", f); err != nil {
+				return err
+			}
+			continue
+		}
+		return out.Send(id, "", f)
 	}
 	return nil
 }
