@@ -159,7 +159,7 @@ func (h *Chat) conversation(c echo.Context, t agent.Thread, nodes []agent.Node, 
 	if err != nil {
 		return pages.Chat{}, err
 	}
-	frame, err := h.page(c, t.Title, layouts.Chat, "/chat/"+string(t.ID)+"/events", covered(nodes, since))
+	frame, err := h.page(c, t.Title, layouts.Chat, "/chat/"+string(t.ID)+"/events", since)
 	if err != nil {
 		return pages.Chat{}, err
 	}
@@ -179,17 +179,6 @@ func (h *Chat) conversation(c echo.Context, t agent.Thread, nodes []agent.Node, 
 		Conversation: flow, Composer: composer,
 		Offline: len(h.Settings().Models.Order) == 0,
 	}, nil
-}
-
-// covered returns the event from which the stream has to go on: what the stored
-// text of an open reply covers, else the newest event of before the page was read.
-func covered(nodes []agent.Node, since agent.EventID) agent.EventID {
-	for _, n := range nodes {
-		if n.State == agent.MessageOpen {
-			return n.Covered
-		}
-	}
-	return since
 }
 
 // composer is where the person writes in t, or begins a conversation.

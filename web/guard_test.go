@@ -113,7 +113,7 @@ func TestEveryResponseIsInert(t *testing.T) {
 		for name, want := range map[string]string{
 			"Content-Security-Policy":      policy,
 			"X-Content-Type-Options":       "nosniff",
-			"Referrer-Policy":              "no-referrer",
+			"Referrer-Policy":              "same-origin",
 			"Cross-Origin-Opener-Policy":   "same-origin",
 			"Cross-Origin-Resource-Policy": "same-origin",
 			"Cache-Control":                "no-store",
