@@ -3,11 +3,11 @@
 import { readFileSync, writeFileSync } from "node:fs";
 
 const names = `
-archive archive-restore arrow-down arrow-up book-open brain check chevron-down chevron-left chevron-right
+archive archive-restore arrow-down arrow-up brain chevron-down chevron-left chevron-right
 circle-alert circle-check circle-help clock copy cpu download ellipsis file-text fingerprint git-branch globe
-history info key-round link lock mail menu message-circle moon palette paperclip pencil pin pin-off play plug
-plus refresh-cw rotate-ccw save search send settings shield sliders-horizontal sparkles square square-pen sun sun-moon
-terminal trash-2 triangle-alert undo-2 user-round wifi-off wrench x layers arrow-right circle-stop scissors
+info key-round lock mail message-circle moon palette paperclip pencil pin pin-off play plug
+plus refresh-cw rotate-ccw save search settings shield sliders-horizontal sparkles square square-pen sun sun-moon
+terminal trash-2 triangle-alert undo-2 user-round wrench x layers arrow-right circle-stop scissors
 `.trim().split(/\s+/).sort();
 
 const pascal = (name) => name.split("-").map((w) => w[0].toUpperCase() + w.slice(1)).join("");

@@ -8,6 +8,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"os/exec"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -52,6 +53,8 @@ func openDesk(t *testing.T) *desk {
 			d.stream(w, r)
 		case r.Method == http.MethodPost:
 			d.post(w, r)
+		case r.FormValue("before") != "":
+			_ = components.EarlierPage(components.Conversation{Thread: thread, Messages: ended()}).Render(r.Context(), w)
 		case strings.HasSuffix(r.URL.Path, "/text"):
 			_, _ = io.WriteString(w, "the *source*")
 		default:
@@ -96,7 +99,9 @@ func (d *desk) post(w http.ResponseWriter, r *http.Request) {
 	case strings.HasSuffix(r.URL.Path, "/messages"):
 		m := user(byte(0xc0+n), r.FormValue("text"), now.Add(time.Duration(n)*time.Second))
 		_ = components.StreamUpsert(m).Render(r.Context(), w)
-		_ = components.StreamTurn(components.Turn{Thread: thread, Running: true}).Render(r.Context(), w)
+		var slot strings.Builder
+		_ = components.StreamTurn(components.Turn{Thread: thread, Running: true}).Render(r.Context(), &slot)
+		d.frames <- "data: " + slot.String() + "\n\n"
 	default:
 		w.WriteHeader(http.StatusNoContent)
 	}
@@ -316,6 +321,22 @@ func TestStreamFillsThePage(t *testing.T) {
 	if c := b.complaints(); len(c) > 0 {
 		t.Error(c)
 	}
+}
+
+func TestEarlierMessagesKeepThePlace(t *testing.T) {
+	d, b := openDesk(t), openTab(t)
+	b.run(t, viewport(1280, 700), chromedp.Navigate(d.URL+"/chat-long"))
+	b.until(t, `(f => f.scrollTop > 0 && f.scrollHeight - f.scrollTop - f.clientHeight < 4)(document.getElementById("flow"))`)
+	first := string(states()[0].ID)
+	var before, after float64
+	place := `document.getElementById("m-` + first + `").getBoundingClientRect().top - document.getElementById("flow").getBoundingClientRect().top`
+	b.run(t, chromedp.Evaluate(`document.getElementById("flow").scrollTop = 40`, nil), chromedp.Evaluate(place, &before))
+	b.until(t, `!document.querySelector("#earlier a")`)
+	b.run(t, chromedp.Evaluate(place, &after))
+	if diff := after - before; diff > 60 || diff < -60 {
+		t.Errorf("what was read moved by %v px", diff)
+	}
+	b.until(t, `document.querySelectorAll("#messages > .msg").length === `+strconv.Itoa(len(states())+len(ended())))
 }
 
 func TestConnectionIsSaidAndTheTextKept(t *testing.T) {

@@ -56,7 +56,8 @@
 // <hx-partial>/<hx-upsert> fragments, or nothing (204) when the stream brings the change.
 // The id of a form travels as "form": in hx-vals, and in a noscript input (components.FormID).
 // Failures answer with their status and components.ErrorFragment. All POST forms have _csrf; scripted
-// uploads send X-CSRF-Token.
+// uploads send X-CSRF-Token. While the stream is connected, what an answer to a POST says of messages and calls that
+// are on the page already, and of the Send/Stop slot, is left out: the stream's order is the truth.
 //
 //	GET  /chat                                pages.Chat, Screen list; ?archived=1; ?after=<cursor> with HX-Request: components.RowPage
 //	GET  /chat/new                            pages.Chat, Screen conversation, zero Head.ID

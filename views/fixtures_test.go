@@ -176,6 +176,12 @@ func streaming() pages.Chat {
 	return c
 }
 
+func long() pages.Chat {
+	c := chat(states())
+	c.Conversation.Earlier = c.Conversation.Messages[0].ID
+	return c
+}
+
 func emptyChat(offline bool) pages.Chat {
 	c := chat(nil)
 	c.Head, c.Offline, c.Conversation.Thread, c.Composer.Thread = components.ThreadHead{}, offline, "", ""
@@ -289,6 +295,7 @@ func fixtures() map[string]templ.Component {
 	return map[string]templ.Component{
 		"chat":          chat(conversation()).Show(),
 		"chat-states":   chat(states()).Show(),
+		"chat-long":     long().Show(),
 		"chat-ended":    chat(ended()).Show(),
 		"chat-stream":   streaming().Show(),
 		"chat-empty":    emptyChat(false).Show(),

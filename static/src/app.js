@@ -10,5 +10,6 @@ import { list } from "./js/list.js";
 import { math } from "./js/math.js";
 import { messages } from "./js/message.js";
 import { notices } from "./js/notices.js";
+import { order } from "./js/order.js";
 
-for (const part of [notices, connection, dialogs, conversation, composer, messages, list, editors, background, math]) part();
+for (const part of [notices, connection, order, dialogs, conversation, composer, messages, list, editors, background, math]) part();

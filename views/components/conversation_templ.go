@@ -119,7 +119,7 @@ func Earlier(c Conversation) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 8, "\" hx-trigger=\"intersect once, click\" hx-target=\"#earlier\" hx-swap=\"outerHTML\">Earlier messages</a>")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 8, "\" hx-trigger=\"intersect once root:#flow rootMargin:600px, click\" hx-target=\"#earlier\" hx-swap=\"outerHTML\">Earlier messages</a>")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}

@@ -23,7 +23,16 @@ function parse(data) {
   }
 }
 
+// retitle follows a conversation that was given a name.
+function retitle() {
+  const name = document.querySelector("#thread-head h1")?.textContent.trim();
+  if (!name || count) return;
+  const wanted = `${name} · Ash`;
+  if (document.title !== wanted) document.title = wanted;
+}
+
 export function background() {
+  document.addEventListener("htmx:after:swap", retitle);
   document.addEventListener("ash:done", (e) => {
     if (!document.hidden) return;
     if (!count++) title = document.title;
@@ -34,6 +43,7 @@ export function background() {
     if (document.hidden || !count) return;
     count = 0;
     document.title = title;
+    retitle();
   });
   const button = document.querySelector("[data-notify]");
   if (!button || !("Notification" in window)) return;
