@@ -7,6 +7,7 @@ const quiet = 5000; // ms without a sign of life before asking
 let state = "on"; // on, off (just lost), wait (reconnecting)
 let alive = Date.now();
 let shown = 0;
+let said = "";
 let watchers = [];
 
 export const connected = () => state === "on";
@@ -14,11 +15,17 @@ export const onConnection = (f) => watchers.push(f);
 
 function show(text) {
   clearTimeout(shown);
+  said = text;
+  document.documentElement.dataset.connection = state;
+  mark();
+}
+
+// mark says it in the pill, also in one that has just come with a new head.
+function mark() {
   for (const pill of document.querySelectorAll("#connection")) {
     pill.dataset.state = state;
-    pill.textContent = text;
+    if (pill.textContent !== said) pill.textContent = said;
   }
-  document.documentElement.dataset.connection = state;
 }
 
 function become(next) {
@@ -81,6 +88,7 @@ export function connection() {
   on("htmx:sse:error", lost);
   on("htmx:sse:before:message", () => { alive = Date.now(); if (state !== "on") back(); });
   on("ash:bye", lost);
+  on("htmx:after:swap", mark);
 
   // The extension retries only what was open once: the first attempt is ours to repeat.
   const again = (e) => {

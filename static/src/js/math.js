@@ -3,11 +3,11 @@ let temml;
 const where = () => document.querySelector("script[data-temml]").dataset.temml;
 
 async function typeset() {
-  const nodes = document.querySelectorAll(".math:not([data-set])");
-  if (!nodes.length) return;
+  const open = ".math:not([data-set])";
+  if (!document.querySelector(open)) return;
   temml ??= import(where());
   const { default: engine } = await temml;
-  for (const node of nodes) {
+  for (const node of document.querySelectorAll(open)) { // asked anew: others may have waited for the engine too
     const source = node.textContent;
     node.dataset.set = "";
     node.title = source;
