@@ -290,6 +290,8 @@ func dialectTitle(dialect string) string {
 		return "Anthropic"
 	case "ollama":
 		return "Ollama"
+	case "bedrock-aws":
+		return "Amazon Bedrock"
 	case offlineName:
 		return "Built in"
 	}

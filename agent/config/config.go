@@ -57,7 +57,7 @@ type Models struct {
 // Provider is a [providers.NAME] section.
 type Provider struct {
 	// Kind is "" when the name decides.
-	Kind    string `key:"kind" unset:"the name of the section, if it is one of these, else openai" sample:"openai" one_of:"anthropic openai gemini mistral groq cerebras deepseek xai openrouter cohere bedrock bedrock-claude ollama lmstudio llamacpp vllm offline" doc:"Who is spoken to. Most others speak the protocol of openai."`
+	Kind    string `key:"kind" unset:"the name of the section, if it is one of these, else openai" sample:"openai" one_of:"anthropic openai gemini mistral groq cerebras deepseek xai openrouter cohere bedrock bedrock-claude bedrock-aws ollama lmstudio llamacpp vllm offline" doc:"Who is spoken to. Most others speak the protocol of openai."`
 	BaseURL string `key:"base_url" unset:"the provider's own address" sample:"http://127.0.0.1:1234/v1" form:"url" doc:"Where the provider is reached."`
 	KeyEnv  string `key:"key_env" unset:"the provider's usual variable" sample:"OPENAI_API_KEY" form:"env" doc:"Environment variable that holds the key. The key itself never stands in this file."`
 	// KeyFile is absolute, or "".

@@ -42,6 +42,7 @@ type Fault struct {
 	Status     int            // HTTP status, 0 when there was none
 	RetryAfter time.Duration  // what the server asked for, 0 when it did not
 	Detail     string         // the server's own words: one line, at most 300 bytes, redacted
+	Advice     string         // what happened and what to do, where the kind's own sentence would mislead; "" is that sentence
 	Err        error          // the cause, for logs
 }
 
@@ -104,7 +105,10 @@ func (f *Fault) Code() agent.Code {
 
 // Public returns what the person reads: what happened and what to do next.
 func (f *Fault) Public() string {
-	text := f.sentence(f.who())
+	text := f.Advice
+	if text == "" {
+		text = f.sentence(f.who())
+	}
 	if f.Detail == "" {
 		return text
 	}

@@ -93,6 +93,7 @@ func vendors() []Vendor {
 		{Kind: "cohere", Title: "Cohere", Dialect: "openai", BaseURL: "https://api.cohere.ai/compatibility/v1", KeyEnv: []string{"COHERE_API_KEY", "CO_API_KEY"}, NeedKey: true, KeyPage: "https://dashboard.cohere.com/api-keys"},
 		{Kind: "bedrock", Title: "Amazon Bedrock", Dialect: "openai", BaseURL: "https://bedrock-runtime.us-east-1.amazonaws.com/openai/v1", KeyEnv: []string{"AWS_BEARER_TOKEN_BEDROCK"}, NeedKey: true, KeyPage: "https://console.aws.amazon.com/bedrock/home#/api-keys"},
 		{Kind: "bedrock-claude", Title: "Claude on Amazon Bedrock", Dialect: "anthropic", BaseURL: "https://bedrock-mantle.us-east-1.api.aws/anthropic", KeyEnv: []string{"AWS_BEARER_TOKEN_BEDROCK"}, NeedKey: true, KeyPage: "https://console.aws.amazon.com/bedrock/home#/api-keys"},
+		{Kind: "bedrock-aws", Title: "Amazon Bedrock (AWS profile)", Dialect: "bedrock-aws"}, // the region's address; signs in as AWS's own tools do
 		{Kind: "ollama", Title: "Ollama", Dialect: "ollama", BaseURL: "http://127.0.0.1:11434", KeyEnv: []string{"OLLAMA_API_KEY"}, Local: true},
 		{Kind: "lmstudio", Title: "LM Studio", Dialect: "openai", BaseURL: "http://127.0.0.1:1234/v1", Local: true},
 		{Kind: "llamacpp", Title: "llama.cpp", Dialect: "openai", BaseURL: "http://127.0.0.1:8080/v1", KeyEnv: []string{"LLAMA_API_KEY"}, Local: true},
@@ -135,6 +136,9 @@ func (s Settings) Vendor() Vendor {
 	v, known := VendorOf(s.Kind)
 	if s.BaseURL == "" || sameHost(s.BaseURL, v.BaseURL) {
 		return v
+	}
+	if known && v.BaseURL == "" && !v.Local {
+		return v // it has many addresses, and signs in by means of its own at each
 	}
 	if at, ok := vendorAt(s.BaseURL); ok {
 		return at

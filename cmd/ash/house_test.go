@@ -65,7 +65,7 @@ var outside = []rule{
 	{[]string{"github.com/a-h/templ"}, []string{"ash/views", "ash/handlers"}},
 	{[]string{"github.com/docker/docker"}, []string{"ash/agent/sandbox"}},
 	{[]string{"github.com/sashabaranov/go-openai"}, []string{"ash/agent/llm/openai"}},
-	{[]string{"github.com/tmc/langchaingo"}, []string{"ash/agent/llm/longtail"}},
+	{[]string{"github.com/tmc/langchaingo", "github.com/aws"}, []string{"ash/agent/llm/longtail"}},
 	{[]string{"github.com/yuin/goldmark", "github.com/alecthomas/chroma/v2", "github.com/microcosm-cc/bluemonday"}, []string{"ash/views/markdown"}},
 	{[]string{"github.com/spf13/cobra"}, []string{"ash/cmd"}},
 }

@@ -9,6 +9,7 @@ import (
 	"ash/agent/config"
 	"ash/agent/llm"
 	"ash/agent/llm/anthropic"
+	"ash/agent/llm/longtail"
 	"ash/agent/llm/offline"
 	"ash/agent/llm/ollama"
 	"ash/agent/llm/openai"
@@ -17,10 +18,11 @@ import (
 // newProviders makes the model providers of the settings, with every dialect Ash speaks.
 func newProviders(c config.Config, library offline.Library, log *slog.Logger) (*llm.Providers, error) {
 	dialects := map[string]llm.Dialect{
-		"openai":    openai.New,
-		"anthropic": anthropic.New,
-		"ollama":    ollama.New,
-		"offline":   offline.New(library, nil),
+		"openai":      openai.New,
+		"anthropic":   anthropic.New,
+		"ollama":      ollama.New,
+		"bedrock-aws": longtail.New,
+		"offline":     offline.New(library, nil),
 	}
 	return llm.New(llm.Options{
 		Providers: providerSettings(c), Order: c.Models.Order, Dialects: dialects,
