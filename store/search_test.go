@@ -49,9 +49,15 @@ func TestSearch(t *testing.T) {
 		{"white space folds", "one\n\n  two\tthree", "two", "one [two] three"},
 		{"no such word", "abc", "xyz", ""},
 	}
+	f := newFixture(t)
+	yes := true
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
-			f := newFixture(t)
+			f.t, f.thread = t, f.newThread("")
+			defer func() { // out of the way of the next case
+				_, err := f.PatchThread(f.ctx, f.thread, agent.ThreadPatch{Deleted: &yes})
+				f.ok(err)
+			}()
 			p := f.post(c.text)
 			hits, err := f.Search(f.ctx, c.query, 10)
 			f.ok(err)
