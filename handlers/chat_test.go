@@ -6,6 +6,7 @@ import (
 	"net/url"
 	"strings"
 	"testing"
+	"time"
 
 	"ash/agent"
 	"ash/agent/llm/llmtest"
@@ -80,10 +81,12 @@ func TestBadMessages(t *testing.T) {
 		{"broken UTF-8", "caf\xe9", 422, "UTF-8"},
 		{"over a megabyte", strings.Repeat("a", 1<<20+1), 422, "too long"},
 		{"ten megabytes", strings.Repeat("a", 10<<20), 422, "too long"},
-		{"fifty megabytes", strings.Repeat("a", 50<<20), 413, "too large"},
+		{"thirty megabytes", strings.Repeat("a", 30<<20), 413, "too large"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			h.browser.Post(path, url.Values{"text": {tc.text}}).Is(tc.want).Says(tc.says)
+			if len(tc.text) < 2<<20 {
+				h.browser.Post(path, url.Values{"text": {tc.text}}).Is(tc.want).Says(tc.says)
+			}
 			h.browser.HTMX().Post(path, url.Values{"text": {tc.text}}).Is(tc.want).Has("hx-partial .toast[role=alert]")
 		})
 	}
@@ -173,6 +176,9 @@ func TestStopKeepsWhatWasSaid(t *testing.T) {
 	to := h.browser.Post("/chat", url.Values{"text": {"go on"}}).Leads()
 	id := agent.ID(strings.TrimPrefix(to, "/chat/"))
 	h.browser.Get(to).Has("#composer-action.running .stop")
+	for len(h.model.Chats()) == 0 { // stopped before it, the turn would leave its endless reply to the next one
+		time.Sleep(time.Millisecond)
+	}
 	h.browser.HTMX().Post(to+"/messages", url.Values{"text": {"later"}}).Is(200).Has("article.waits")
 	h.browser.Get(to).Has("#queued article")
 	h.browser.HTMX().Post(to+"/stop", nil).Is(204)

@@ -75,16 +75,6 @@ type tab struct {
 	named   []named      // events for app.js, sent after them
 }
 
-// openReply is a reply whose deltas this tab is being sent.
-type openReply struct {
-	message  agent.Message
-	text     *markdown.Stream
-	thinking *markdown.Stream
-	length   int  // bytes of source given to text
-	paused   bool // reasoning came since the last text: the next text is a part of its own
-	attempts []components.Attempt
-}
-
 // named is an event that app.js handles.
 type named struct {
 	event string
@@ -240,67 +230,6 @@ func (t *tab) demote(parent agent.ID) error {
 	}
 	return t.render(components.StreamClosed(t.present.message(node, false)))
 }
-
-func (t *tab) showOpened(m agent.Message) error {
-	if err := t.demote(m.Parent); err != nil {
-		return err
-	}
-	short := components.Short(m.ID)
-	t.open[m.ID] = &openReply{message: m, text: t.Stream.Stream("b-" + short), thinking: t.Stream.Stream("k-" + short)}
-	m.Parts = nil // told from the beginning, by deltas
-	return t.render(components.StreamUpsert(t.present.alone(m, true)))
-}
-
-func (t *tab) showDelta(d agent.AssistantDelta) {
-	reply := t.open[d.Message]
-	if reply == nil {
-		return // its end carries the whole
-	}
-	if d.Thinking {
-		reply.paused = reply.length > 0
-		t.patch(reply.thinking.Append(d.Text))
-		return
-	}
-	if reply.paused {
-		d.Text, reply.paused = "\n\n"+d.Text, false
-	}
-	reply.length += len(d.Text)
-	t.patch(reply.text.Append(d.Text))
-}
-
-func (t *tab) patch(patches []markdown.Patch) {
-	for _, p := range patches {
-		t.append(p.Target, components.Swap(p.Swap.String()), p.HTML)
-	}
-}
-
-// showClosed ends a reply: what streamed stays, its status and receipt come. A
-// reply this tab did not follow is shown whole.
-func (t *tab) showClosed(m agent.Message) error {
-	node, err := t.Reader.Node(t.ctx, m.ID)
-	if err != nil {
-		return err
-	}
-	reply := t.open[m.ID]
-	delete(t.open, m.ID)
-	if reply == nil || reply.length != len(m.Text()) || m.State == agent.MessageFailed {
-		return t.render(components.StreamUpsert(t.present.message(node, true)))
-	}
-	t.patch(reply.thinking.Close())
-	t.patch(reply.text.Close())
-	if m.State == agent.MessageComplete && len(m.Calls) == 0 {
-		t.notify(components.Short(m.ID), "", m.Text(), false)
-	}
-	onPage := t.present
-	onPage.markdown = shown{}
-	return t.render(components.StreamClosed(onPage.message(node, true)))
-}
-
-// shown stands in for Markdown where the page has the text already.
-type shown struct{}
-
-// HTML implements Markdown.
-func (shown) HTML(string, string) string { return "" }
 
 func (t *tab) showCall(c agent.ToolCall) error {
 	return t.render(components.StreamCall(c.Message, t.present.call(c)))

@@ -1,0 +1,104 @@
+package handlers
+
+import (
+	"ash/agent"
+	"ash/views/components"
+	"ash/views/markdown"
+)
+
+// openReply is a reply whose deltas this tab is being sent.
+type openReply struct {
+	message  agent.Message
+	text     *markdown.Stream
+	thinking *markdown.Stream
+	length   int  // bytes of source given to text
+	thought  int  // and to thinking
+	paused   bool // reasoning came since the last text: the next text is a part of its own
+	attempts []components.Attempt
+}
+
+func (t *tab) showOpened(m agent.Message) error {
+	if err := t.demote(m.Parent); err != nil {
+		return err
+	}
+	short := components.Short(m.ID)
+	t.open[m.ID] = &openReply{message: m, text: t.Stream.Stream("b-" + short), thinking: t.Stream.Stream("k-" + short)}
+	m.Parts = nil // told from the beginning, by deltas
+	return t.render(components.StreamUpsert(t.present.alone(m, true)))
+}
+
+func (t *tab) showDelta(d agent.AssistantDelta) {
+	reply := t.open[d.Message]
+	if reply == nil {
+		return // its end carries the whole
+	}
+	if d.Thinking {
+		reply.paused = reply.length > 0
+		reply.thought += len(d.Text)
+		t.patch(reply.thinking.Append(d.Text))
+		return
+	}
+	if reply.paused {
+		d.Text, reply.paused = "\n\n"+d.Text, false
+	}
+	reply.length += len(d.Text)
+	t.patch(reply.text.Append(d.Text))
+}
+
+func (t *tab) patch(patches []markdown.Patch) {
+	for _, p := range patches {
+		t.append(p.Target, components.Swap(p.Swap.String()), p.HTML)
+	}
+}
+
+// showClosed ends a reply: what streamed stays, the rest of it, its status and receipt
+// come. A reply this tab did not follow is shown whole.
+func (t *tab) showClosed(m agent.Message) error {
+	node, err := t.Reader.Node(t.ctx, m.ID)
+	if err != nil {
+		return err
+	}
+	reply := t.open[m.ID]
+	delete(t.open, m.ID)
+	if m.State == agent.MessageComplete && len(m.Calls) == 0 {
+		t.notify(components.Short(m.ID), "", m.Text(), false)
+	}
+	thinking, text, ok := reply.rest(m)
+	if !ok {
+		return t.render(components.StreamUpsert(t.present.message(node, true)))
+	}
+	t.patch(reply.thinking.Append(thinking))
+	t.patch(reply.thinking.Close())
+	t.patch(reply.text.Append(text))
+	t.patch(reply.text.Close())
+	onPage := t.present
+	onPage.markdown = shown{}
+	return t.render(components.StreamClosed(onPage.message(node, true)))
+}
+
+// rest returns what the tab was not told yet of a reply that has ended as m: the feed drops
+// deltas that the end covers. ok is false when it cannot be put after what is on the page.
+func (r *openReply) rest(m agent.Message) (thinking, text string, ok bool) {
+	if r == nil || m.State == agent.MessageFailed {
+		return "", "", false
+	}
+	blocks := 0
+	for _, p := range m.Parts {
+		if t, is := p.(agent.Thinking); is && t.Text != "" {
+			thinking += t.Text
+			blocks++
+		}
+	}
+	text = m.Text()
+	// Between blocks of reasoning the page has a gap that is in none of them.
+	if r.thought > len(thinking) || r.length > len(text) || blocks > 1 && r.thought < len(thinking) {
+		return "", "", false
+	}
+	return thinking[r.thought:], text[r.length:], true
+}
+
+// shown stands in for Markdown where the page has the text already.
+type shown struct{}
+
+// HTML implements Markdown.
+func (shown) HTML(string, string) string { return "" }
