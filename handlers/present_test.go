@@ -30,6 +30,22 @@ func TestArgumentsAreShownExactly(t *testing.T) {
 	}
 }
 
+func TestSuggestedModel(t *testing.T) {
+	model := func(name, title string, price agent.MicroDollars) agent.ModelInfo {
+		return agent.ModelInfo{Ref: agent.ModelRef{Provider: "p", Name: name}, Title: title, Tools: true, Price: agent.Price{Output: price}}
+	}
+	known := []agent.ModelInfo{model("ancient", "", 0), model("big", "Big", 75), model("middle", "Middle", 15), model("small", "Small", 4)}
+	for want, models := range map[string][]agent.ModelInfo{
+		"middle":  known,
+		"qwen3":   {model("nomic-embed-text", "", 0), model("qwen3", "", 0)},
+		"embed-1": {model("embed-1", "", 0)},
+	} {
+		if got := suggest(models); got != want {
+			t.Errorf("suggested %s, want %s", got, want)
+		}
+	}
+}
+
 func TestSourcesOnce(t *testing.T) {
 	got := sources(agent.Labels{{Source: "b", Kind: agent.LabelUntrusted}, {Source: "a", Kind: agent.LabelUntrusted, Private: true},
 		{Source: "b", Kind: agent.LabelUntrusted, Private: true}, {Source: "me", Kind: agent.LabelPrivate}})

@@ -1,12 +1,15 @@
 package handlers
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"io/fs"
 	"net/http"
 	"os"
+	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/labstack/echo/v4"
@@ -191,7 +194,7 @@ func (h *Setup) discover(ctx context.Context) []pages.FoundModel {
 		}
 		switch {
 		case len(p.Models) > 0:
-			p.Model = p.Models[0]
+			p.Model = suggest(models)
 		case p.Note == "" && f.Vendor.Kind == "ollama":
 			p.Note = "No model is installed yet. In a terminal: ollama pull qwen3"
 		case p.Note == "":
@@ -200,6 +203,18 @@ func (h *Setup) discover(ctx context.Context) []pages.FoundModel {
 		out = append(out, p)
 	}
 	return out
+}
+
+// suggest picks the model to begin with: of those the catalog knows by name, the one in
+// the middle by price, neither the weakest nor the dearest; else the first that is no embedding model.
+func suggest(models []agent.ModelInfo) string {
+	known := slices.DeleteFunc(slices.Clone(models), func(m agent.ModelInfo) bool { return m.Title == "" || !m.Tools })
+	if len(known) > 0 {
+		slices.SortStableFunc(known, func(a, b agent.ModelInfo) int { return cmp.Compare(a.Price.Output, b.Price.Output) })
+		return known[len(known)/2].Ref.Name
+	}
+	i := slices.IndexFunc(models, func(m agent.ModelInfo) bool { return !strings.Contains(strings.ToLower(m.Ref.Name), "embed") })
+	return models[max(i, 0)].Ref.Name
 }
 
 func (h *Setup) ask(ctx context.Context, s llm.Settings) ([]agent.ModelInfo, error) {

@@ -73,9 +73,6 @@ func build(cfg Config, table func(*Server, Routes) []route) (*Server, error) {
 	return s, nil
 }
 
-// ServeHTTP answers one request; Serve is for listeners.
-func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) { s.echo.ServeHTTP(w, r) }
-
 // Serve answers on all listeners until ctx ends, then stops in this order:
 // no new connections; Stopping; streams end; the answers under way are waited
 // for, up to 4 s in all. It closes the listeners and returns nil after a stop
