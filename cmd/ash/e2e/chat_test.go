@@ -1,7 +1,6 @@
 package e2e
 
 import (
-	"strconv"
 	"strings"
 )
 
@@ -46,4 +45,15 @@ func (b *tab) once(words ...string) {
 	}
 }
 
-func itoa(n int) string { return strconv.Itoa(n) }
+// differ describes the first difference of two texts, "" for none.
+func differ(a, b string) string {
+	if a == b {
+		return ""
+	}
+	i := 0
+	for i < min(len(a), len(b)) && a[i] == b[i] {
+		i++
+	}
+	around := func(s string) string { return s[max(0, i-80):min(len(s), i+120)] }
+	return "\n  " + around(a) + "\n  " + around(b)
+}

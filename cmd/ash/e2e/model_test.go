@@ -7,6 +7,7 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -32,15 +33,14 @@ type model struct {
 // reply is one answer of the script.
 type reply struct {
 	llmtest.Reply
-	every time.Duration // between two pieces
-	holds int           // pieces after which it waits for release; 0 is never
+	every  time.Duration // between two pieces
+	pauses []int         // numbers of pieces after which it waits for release
 
-	reached chan struct{} // closed when it begins to wait
-	open    chan struct{} // closed by release
-	once    sync.Once
+	reached chan struct{} // a token for each pause begun
+	open    chan struct{} // a token for each that may end
 }
 
-// wait blocks until the reply has sent what comes before its pause.
+// wait blocks until the reply has sent what comes before its next pause.
 func (r *reply) wait(t *testing.T) {
 	t.Helper()
 	select {
@@ -50,8 +50,8 @@ func (r *reply) wait(t *testing.T) {
 	}
 }
 
-// release lets a reply that waits go on.
-func (r *reply) release() { r.once.Do(func() { close(r.open) }) }
+// release lets the reply go on to its next pause or its end.
+func (r *reply) release() { r.open <- struct{}{} }
 
 // newModel starts a server that speaks OpenAI's format.
 func newModel(t *testing.T) *model {
@@ -75,13 +75,13 @@ func (m *model) streams(every time.Duration, pieces ...string) {
 	m.push(&reply{Reply: llmtest.Text(pieces...), every: every})
 }
 
-// pauses adds an answer that waits to be released after some of its pieces.
+// pauses adds an answer that waits to be released after this many of its pieces.
 func (m *model) pauses(after int, pieces ...string) *reply {
-	return m.push(&reply{Reply: llmtest.Text(pieces...), holds: after})
+	return m.push(&reply{Reply: llmtest.Text(pieces...), pauses: []int{after}})
 }
 
 func (m *model) push(r *reply) *reply {
-	r.reached, r.open = make(chan struct{}), make(chan struct{})
+	r.reached, r.open = make(chan struct{}, len(r.pauses)), make(chan struct{}, len(r.pauses))
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.script = append(m.script, r)
@@ -167,8 +167,8 @@ func (p *paced) Flush() {
 	p.sent++
 	var tick <-chan time.Time
 	switch {
-	case p.reply.holds > 0 && p.sent == p.reply.holds+1:
-		close(p.reply.reached)
+	case slices.Contains(p.reply.pauses, p.sent-1):
+		p.reply.reached <- struct{}{}
 	case p.reply.every > 0:
 		tick = time.After(p.reply.every)
 	default:

@@ -14,6 +14,7 @@ import (
 	"github.com/chromedp/cdproto/input"
 	"github.com/chromedp/cdproto/log"
 	"github.com/chromedp/cdproto/network"
+	"github.com/chromedp/cdproto/page"
 	"github.com/chromedp/cdproto/runtime"
 	"github.com/chromedp/cdproto/target"
 	"github.com/chromedp/chromedp"
@@ -75,9 +76,10 @@ func inBrowser() context.Context {
 
 // tab is a browser tab that remembers what went wrong in it.
 type tab struct {
-	t    *testing.T
-	ctx  context.Context
-	base string
+	t     *testing.T
+	ctx   context.Context
+	close context.CancelFunc
+	base  string
 
 	mu    sync.Mutex
 	wrong []string
@@ -103,7 +105,7 @@ func (p *person) open(s screen, url, path string, window bool) *tab {
 		p.t.Fatal(err)
 	}
 	ctx, cancel := chromedp.NewContext(rig.browser, chromedp.WithTargetID(id))
-	b := &tab{t: p.t, ctx: ctx, base: url}
+	b := &tab{t: p.t, ctx: ctx, close: cancel, base: url}
 	p.t.Cleanup(cancel)
 	chromedp.ListenTarget(ctx, b.listen)
 	b.run(log.Enable(), network.Enable(), viewport(s))
@@ -208,11 +210,11 @@ func (b *tab) reload() {
 	b.run(chromedp.Reload())
 }
 
-// eval evaluates a JavaScript expression.
+// eval evaluates a JavaScript expression; a promise is waited for.
 func eval[T any](b *tab, expression string) T {
 	b.t.Helper()
 	var out T
-	b.run(chromedp.Evaluate(expression, &out))
+	b.run(chromedp.Evaluate(expression, &out, func(p *runtime.EvaluateParams) *runtime.EvaluateParams { return p.WithAwaitPromise(true) }))
 	return out
 }
 
@@ -297,3 +299,6 @@ func (b *tab) press(key string, modifiers ...input.Modifier) {
 	b.t.Helper()
 	b.run(chromedp.KeyEvent(key, chromedp.KeyModifiers(modifiers...)))
 }
+
+// bringToFront shows a tab that another one of its window hides.
+func bringToFront() chromedp.Action { return page.BringToFront() }
