@@ -21,11 +21,12 @@ import (
 // What is generated elsewhere is only shown here; closing a tab stops nothing.
 type Events struct {
 	*Frame
-	Feed    agent.Feed
-	Threads ThreadReader
-	Tails   TailReader
-	Stream  *markdown.Renderer
-	Log     *slog.Logger
+	Feed      agent.Feed
+	Threads   ThreadReader
+	Tails     TailReader
+	Summaries SummaryStore
+	Stream    *markdown.Renderer
+	Log       *slog.Logger
 }
 
 // TailReader reads the end of a conversation.
@@ -292,7 +293,18 @@ func (t *tab) conversation(thread agent.Thread) error {
 	if err != nil {
 		return err
 	}
-	return t.render(components.StreamConversation(t.present.conversation(thread, nodes, earlier, t.Now())))
+	tail, err := t.Tails.Tail(t.ctx, thread.ID)
+	if err != nil {
+		return err
+	}
+	summaries, err := t.Summaries.Summaries(t.ctx, thread.ID)
+	if err != nil {
+		return err
+	}
+	flow := t.present.conversation(thread, nodes, earlier, t.Now())
+	t.present.divide(&flow, nodes, summaries)
+	t.present.unfinish(&flow, tail)
+	return t.render(components.StreamConversation(flow))
 }
 
 // resync puts the page in order after the stream lost track: the server was

@@ -115,7 +115,7 @@ func (h *house) serve(events *feed.Feed, files *attachment.Store, owner agent.ID
 		Markdown: markdown.New(), Reader: h.store, Latest: events.Last, Now: time.Now, Zone: time.UTC,
 		Settings: func() config.Config { return h.config.Current().Config() },
 	}
-	streams := &handlers.Events{Frame: frame, Feed: events, Threads: h.store, Tails: h.store, Stream: markdown.New(), Log: slog.New(slog.DiscardHandler)}
+	streams := &handlers.Events{Frame: frame, Feed: events, Threads: h.store, Tails: h.store, Summaries: h.store, Stream: markdown.New(), Log: slog.New(slog.DiscardHandler)}
 	server, err := web.New(web.Config{
 		Home: h.home, Log: slog.New(slog.DiscardHandler),
 		Stopping: func(ctx context.Context) error {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"path/filepath"
 	"runtime/debug"
-	"strings"
 	"time"
 
 	"ash/agent/config"
@@ -34,7 +33,7 @@ func (a *app) routes(address string) web.Routes {
 		Latest:   a.feed.Last,
 		Now:      time.Now, Zone: time.Local,
 	}
-	events := &handlers.Events{Frame: frame, Feed: a.feed, Threads: a.store, Tails: a.store, Stream: md, Log: a.log}
+	events := &handlers.Events{Frame: frame, Feed: a.feed, Threads: a.store, Tails: a.store, Summaries: a.store, Stream: md, Log: a.log}
 	control := handlers.Control{
 		Engine: a.engine, Threads: a.store, Feed: a.feed, Owner: a.owner.ID,
 		Version: versionString(), Address: address,
@@ -52,7 +51,7 @@ func (a *app) routes(address string) web.Routes {
 		Setup: &handlers.Setup{
 			Frame: frame, Config: a.config, Providers: a.providers, Prober: a.providers,
 			Skipped: handlers.SkipMark(filepath.Join(a.home, "setup-skipped")),
-			Own:     func() []string { return []string{strings.TrimPrefix(address, "http://")} },
+			Own:     func() []string { return []string{address} },
 		},
 		Later:   &handlers.Later{Frame: frame},
 		Thread:  events.Thread,
@@ -64,8 +63,8 @@ func (a *app) routes(address string) web.Routes {
 
 // ready says whether Ash can take messages.
 func (a *app) ready(ctx context.Context) error {
-	if a.store.Damaged() {
-		return a.store.CheckIntegrity(ctx)
+	if err := a.store.Writable(); err != nil {
+		return err
 	}
 	_, err := a.store.Owner(ctx)
 	return err
