@@ -51,7 +51,7 @@ func (a *app) routes(address string) web.Routes {
 		Setup: &handlers.Setup{
 			Frame: frame, Config: a.config, Providers: a.providers, Prober: a.providers,
 			Skipped: handlers.SkipMark(filepath.Join(a.home, "setup-skipped")),
-			Own:     func() []string { return []string{address} },
+			Own:     func() []string { return []string{"http://" + address} },
 		},
 		Later:   &handlers.Later{Frame: frame},
 		Thread:  events.Thread,
