@@ -37,14 +37,17 @@ func (c *conversation) post(ctx context.Context, m NewMessage) (Posted, error) {
 	if q, ok := waitingQuestion(tail); ok && m.Form != "" {
 		return c.answer(ctx, q, m)
 	}
+	if tail.Thread.TitleSource == TitleNone {
+		m.Title = titleByWords(m)
+	}
 	posted, err := c.engine.Store.Post(ctx, m)
 	if err != nil || posted.Again {
 		return posted, err
 	}
 	c.closed(posted.Superseded)
+	c.joined(posted.Joined)
 	c.engine.publish(c.thread, posted.Message.Turn, UserEvent{Message: posted.Message})
 	if posted.Message.State != MessageQueued {
-		c.nameByWords(ctx, tail.Thread, posted.Message)
 		c.begin(ctx, posted.Turn)
 	}
 	return posted, nil
@@ -222,6 +225,13 @@ func (c *conversation) decide(ctx context.Context, id ID, d Decision) (ToolCall,
 		}
 	}
 	return call, nil
+}
+
+// joined tells that messages left the queue.
+func (c *conversation) joined(messages []Message) {
+	for _, m := range messages {
+		c.engine.publish(c.thread, m.Turn, UserEvent{Message: m, Joined: true})
+	}
 }
 
 // closed tells that calls ended without running.

@@ -125,9 +125,8 @@ func (c *conversation) settle(state TurnState) {
 	}
 	c.engine.publish(c.thread, c.turn.ID, TurnEvent{Turn: ended.Turn})
 	c.engine.touched(ctx, c.thread)
-	for _, m := range ended.Joined {
-		c.engine.publish(c.thread, m.Turn, UserEvent{Message: m, Joined: true})
-	}
+	c.closed(ended.Superseded)
+	c.joined(ended.Joined)
 	switch {
 	case ended.Next != nil && (c.halted || c.engine.ctx.Err() != nil):
 		c.abandon(ctx, *ended.Next)

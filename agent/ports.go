@@ -36,6 +36,7 @@ type NewMessage struct {
 	Parts  []Part
 	Author ID
 	Form   string // idempotency key; "" for none
+	Title  string // names the thread if nothing has yet; "" leaves it
 }
 
 // Posted tells what became of a NewMessage.

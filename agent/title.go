@@ -14,20 +14,13 @@ const (
 	titleTimeout = 30 * time.Second
 )
 
-// nameByWords gives an unnamed thread the first words said in it, so that it
-// can be told apart at once.
-func (c *conversation) nameByWords(ctx context.Context, t Thread, m Message) {
-	if t.TitleSource != TitleNone {
-		return
+// titleByWords is the title of a thread before a model has named it: the first
+// words said in it, so that it can be told apart at once.
+func titleByWords(m NewMessage) string {
+	if title := FirstWords(Message{Parts: m.Parts}.Text(), maxTitle); title != "" {
+		return title
 	}
-	title := FirstWords(m.Text(), maxTitle)
-	if title == "" {
-		title = "Attachment"
-	}
-	source := TitleWords
-	if _, err := c.engine.Store.PatchThread(ctx, c.thread, ThreadPatch{Title: &title, TitleSource: &source}); err != nil {
-		c.engine.Logger.Warn("thread could not be named", "thread", c.thread, "error", err)
-	}
+	return "Attachment"
 }
 
 // nameThread asks the model for a better title after the first exchange. It

@@ -114,7 +114,22 @@ func (pl *place) begin(ctx context.Context, tx bun.Tx, m agent.NewMessage, paren
 		return err
 	}
 	posted.Message, posted.Turn = message, turn
-	return pl.moveHead(ctx, tx, message.ID)
+	if err := pl.moveHead(ctx, tx, message.ID); err != nil || m.Title == "" {
+		return err
+	}
+	return pl.name(ctx, tx, m.Title)
+}
+
+// name gives a thread that has none a title made of words said in it.
+func (pl *place) name(ctx context.Context, tx bun.Tx, title string) error {
+	title = clean(title)
+	if err := checkTitle(title); err != nil {
+		return err
+	}
+	_, err := tx.NewUpdate().Model((*threadRow)(nil)).
+		Set("title = ?", title).Set("title_source = ?", agent.TitleWords).Set("search_title = ?", searchable(title)).
+		Where("id = ? AND title_source = ''", pl.Thread).Exec(ctx)
+	return err
 }
 
 // ownMessage makes the person's message of what they sent, cleaned, so that what Post
