@@ -1,6 +1,7 @@
 package longtail
 
 import (
+	"bytes"
 	"context"
 	"io"
 	"log/slog"
@@ -160,6 +161,9 @@ func (d door) Do(req *http.Request) (*http.Response, error) {
 	for k, v := range d.headers {
 		req.Header.Set(k, v)
 	}
+	if err := detach(req); err != nil {
+		return nil, err
+	}
 	resp, err := d.http.Do(req)
 	if err != nil {
 		return nil, err
@@ -173,6 +177,24 @@ func (d door) Do(req *http.Request) (*http.Response, error) {
 		resp.Body = bounded{Reader: io.LimitReader(resp.Body, llm.MaxBody), Closer: resp.Body}
 	}
 	return resp, nil
+}
+
+// detach gives a request a body of its own. The AWS client (smithy-go 1.28) closes the body it made as soon as the response's headers
+// are there; when the transport has not seen the body's end by then, it takes that for a failure and closes the connection under the stream.
+func detach(req *http.Request) error {
+	if req.Body == nil {
+		return nil
+	}
+	sent, err := io.ReadAll(req.Body)
+	if err != nil {
+		return err
+	}
+	if err := req.Body.Close(); err != nil {
+		return err
+	}
+	req.GetBody = func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(sent)), nil }
+	req.Body = io.NopCloser(bytes.NewReader(sent))
+	return nil
 }
 
 // eventStream is the media type of streamed answers.
