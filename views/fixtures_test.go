@@ -176,6 +176,12 @@ func streaming() pages.Chat {
 	return c
 }
 
+func unfinished() pages.Chat {
+	m := user(12, "And how warm will it be?", now)
+	m.Head, m.Unfinished = true, true
+	return chat([]components.Message{m})
+}
+
 func long() pages.Chat {
 	c := chat(states())
 	c.Conversation.Earlier = c.Conversation.Messages[0].ID
@@ -295,6 +301,7 @@ func fixtures() map[string]templ.Component {
 	return map[string]templ.Component{
 		"chat":          chat(conversation()).Show(),
 		"chat-states":   chat(states()).Show(),
+		"chat-killed":   unfinished().Show(),
 		"chat-long":     long().Show(),
 		"chat-ended":    chat(ended()).Show(),
 		"chat-stream":   streaming().Show(),

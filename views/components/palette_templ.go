@@ -321,7 +321,7 @@ func Sheet() templ.Component {
 			templ_7745c5c3_Var13 = templ.NopComponent
 		}
 		ctx = templ.ClearChildren(ctx)
-		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 22, "<dialog id=\"sheet\" class=\"sheet\" aria-label=\"Actions\"><div id=\"sheet-body\"></div><button type=\"button\" class=\"item\" data-close>Cancel</button></dialog>")
+		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 22, "<dialog id=\"sheet\" class=\"sheet\" aria-label=\"Actions\"><div id=\"sheet-body\" tabindex=\"-1\" autofocus></div><button type=\"button\" class=\"item\" data-close>Cancel</button></dialog>")
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}

@@ -73,7 +73,8 @@ function renew() {
   const element = stream();
   if (!element) return back();
   const open = element._htmx?.sse;
-  if (open) open.reader?.cancel();
+  if (open?.reader) open.reader.cancel();
+  else if (open) open.delayCanceller?.(); // it waits before its next try: no need to
   else window.htmx.trigger(element, "ash:connect");
 }
 
@@ -98,6 +99,11 @@ export function connection() {
   };
   on("htmx:error", (e) => (e.target === stream() ? again(e) : doubt()));
   on("htmx:response:error", again);
+
+  // A browser may keep the page it leaves, with its stream and one of the six connections
+  // it has for a server. So the stream ends with the page, and a page that comes back is loaded anew.
+  addEventListener("pagehide", () => stream()?._htmx?.sse?.abortController?.abort());
+  addEventListener("pageshow", (e) => { if (e.persisted && stream()) location.reload(); });
 
   addEventListener("offline", doubt);
   addEventListener("online", doubt);

@@ -7,7 +7,11 @@ function choose(to) {
   const all = items();
   const at = all.findIndex((i) => i.ariaSelected === "true");
   const next = all[Math.min(Math.max(to(at), 0), all.length - 1)];
-  for (const i of all) i.ariaSelected = String(i === next);
+  all.forEach((item, i) => {
+    item.id = `found-${i}`;
+    item.ariaSelected = String(item === next);
+  });
+  palette().querySelector("input[name=q]").setAttribute("aria-activedescendant", next?.id ?? "");
   next?.scrollIntoView({ block: "nearest" });
 }
 
@@ -24,6 +28,7 @@ function keys(e) {
   if (e.key === "ArrowDown") choose((at) => at + 1);
   else if (e.key === "ArrowUp") choose((at) => at - 1);
   else if (e.key === "Enter" && items().length) (items().find((i) => i.ariaSelected === "true") ?? items()[0]).click();
+  else if (e.key === "Escape") palette().close(); // a search field would only empty itself
   else return;
   e.preventDefault();
 }
