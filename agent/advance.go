@@ -58,18 +58,28 @@ func nextForCalls(calls []ToolCall) step {
 // the conversation (see Engine) and stores the returned state.
 func (e *Engine) Advance(ctx context.Context, thread ID) TurnState {
 	settings := e.Settings()
-	wall := settings.Bounds.Wall
 	started := e.Now()
+	if wall := settings.Bounds.Wall; wall > 0 {
+		var done context.CancelFunc
+		ctx, done = context.WithTimeoutCause(ctx, wall, errWallTime)
+		defer done()
+	}
 	for {
 		tail, err := e.Store.Tail(ctx, thread)
 		if err != nil {
 			return e.halted(ctx, thread, "", err)
 		}
+		switch tail.Turn.State {
+		case TurnRunning:
+		case TurnStopping:
+			return TurnStopped
+		default:
+			return e.halted(ctx, thread, tail.Turn.ID, Errorf(CodeConflict, "This turn has already ended."))
+		}
 		next := nextStep(tail)
 		if next == stepReply || next == stepContinue {
 			if failure := overBounds(tail.Turn, settings.Bounds, e.Now().Sub(started)); failure != nil {
-				e.refuse(ctx, tail, failure)
-				return TurnFailed
+				return e.refuse(ctx, tail, failure)
 			}
 		}
 		var rest TurnState
@@ -79,7 +89,7 @@ func (e *Engine) Advance(ctx context.Context, thread ID) TurnState {
 		case stepWait:
 			return TurnWaiting
 		case stepReply, stepContinue:
-			rest, err = e.boundedReply(ctx, tail, settings, next == stepContinue, wall-e.Now().Sub(started))
+			rest, err = e.reply(ctx, tail, settings, next == stepContinue)
 		case stepTools:
 			err = e.runCalls(ctx, tail)
 		}
@@ -92,17 +102,12 @@ func (e *Engine) Advance(ctx context.Context, thread ID) TurnState {
 	}
 }
 
-// boundedReply is reply within what is left of the turn's time.
-func (e *Engine) boundedReply(ctx context.Context, tail Tail, s Settings, goOn bool, left time.Duration) (TurnState, error) {
-	if s.Bounds.Wall <= 0 {
-		return e.reply(ctx, tail, s, goOn)
-	}
-	bounded, cancel := context.WithTimeoutCause(ctx, left, errWallTime)
-	defer cancel()
-	return e.reply(bounded, tail, s, goOn)
-}
-
 var errWallTime = errors.New("the turn's time is used up")
+
+// errOutOfTime is errWallTime in words for the person.
+func errOutOfTime() error {
+	return Wrap(CodeExhausted, errWallTime, "This turn's time is used up. Continue gives it as much again; the limit is in Settings.")
+}
 
 // halted names the state of a turn that could not go on, and tells the person
 // unless they or the shutdown caused it.
@@ -112,6 +117,8 @@ func (e *Engine) halted(ctx context.Context, thread, turn ID, err error) TurnSta
 		return TurnStopped
 	case errors.Is(cause, errClosing):
 		return TurnInterrupted
+	case errors.Is(cause, errWallTime):
+		err = errOutOfTime()
 	}
 	e.Logger.Error("turn failed", "thread", thread, "turn", turn, "error", err)
 	e.publish(thread, turn, ErrorEvent{Failure{CodeOf(err), PublicOf(err)}})
@@ -136,18 +143,43 @@ func overBounds(t Turn, b Bounds, spent time.Duration) *Failure {
 	return &Failure{CodeExhausted, "This turn reached its limit of " + over + ". Continue gives it as much again; the limit is in Settings."}
 }
 
-// refuse stores a reply that never came, with the reason.
-func (e *Engine) refuse(ctx context.Context, tail Tail, f *Failure) {
+// refuse stores a reply that never came, with the reason, and returns the state that leaves the turn in.
+func (e *Engine) refuse(ctx context.Context, tail Tail, f *Failure) TurnState {
 	m := e.newReply(tail)
 	m.State, m.Error, m.Finished = MessageFailed, f, m.Created
-	err := e.Store.OpenReply(ctx, m)
+	storing, done := context.WithTimeout(context.WithoutCancel(ctx), storeTimeout)
+	defer done()
+	err := e.Store.OpenReply(storing, m)
 	if err == nil {
-		err = e.Store.CloseReply(ctx, m)
+		err = e.closeReply(storing, m)
 	}
 	if err != nil {
-		e.Logger.Error("failed reply could not be stored", "thread", tail.Thread.ID, "error", err)
+		e.publish(m.Thread, m.Turn, ErrorEvent{*f})
+		return e.halted(ctx, tail.Thread.ID, tail.Turn.ID, err)
 	}
-	e.publish(m.Thread, m.Turn, AssistantEvent{Message: m})
+	return TurnFailed
+}
+
+// storeTimeout bounds a write that must happen although the turn or the server ends.
+const storeTimeout = 10 * time.Second
+
+// closeReply stores the end of a reply and tells it, calls and all; what the store refuses is owed.
+func (e *Engine) closeReply(ctx context.Context, m Message) error {
+	store := func(ctx context.Context) error {
+		if err := e.Store.CloseReply(ctx, m); err != nil {
+			return fmt.Errorf("close reply: %w", err)
+		}
+		e.publish(m.Thread, m.Turn, AssistantEvent{Message: m})
+		for _, call := range m.Calls {
+			e.publishCall(call, ToolCallEvent{Call: call})
+		}
+		return nil
+	}
+	err := store(ctx)
+	if err != nil {
+		e.owe(m.Thread, store)
+	}
+	return err
 }
 
 func (e *Engine) newReply(tail Tail) Message {

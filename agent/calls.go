@@ -2,10 +2,10 @@ package agent
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"runtime/debug"
 	"sync"
-	"time"
 )
 
 // runCalls judges the proposed calls of the head and runs the approved ones side by side.
@@ -15,18 +15,19 @@ func (e *Engine) runCalls(ctx context.Context, tail Tail) error {
 		return err
 	}
 	var group sync.WaitGroup
-	defer group.Wait()
-	for _, call := range tail.Head.Calls {
+	failures := make([]error, len(tail.Head.Calls))
+	for i, call := range tail.Head.Calls {
 		if call.State == CallProposed {
-			if call, err = e.judge(ctx, tail.Thread, call, labels); err != nil {
-				return err
+			if call, failures[i] = e.judge(ctx, tail.Thread, call, labels); failures[i] != nil {
+				break
 			}
 		}
 		if call.State == CallApproved {
-			group.Go(func() { e.run(ctx, tail.Thread, call) })
+			group.Go(func() { failures[i] = e.run(ctx, tail.Thread, call) })
 		}
 	}
-	return nil
+	group.Wait()
+	return errors.Join(failures...)
 }
 
 // labelsBefore returns the labels of all that stood before the model when it asked for the head's calls.
@@ -54,7 +55,8 @@ func (e *Engine) judge(ctx context.Context, t Thread, call ToolCall, prompt Labe
 	j := Judgement{Verdict: Deny, Why: "There is no tool of that name."}
 	if e.Tools != nil {
 		var err error
-		if j, err = e.Tools.Judge(ctx, t, call, prompt); err != nil {
+		j, err = protected(e, "policy", t.ID, func() (Judgement, error) { return e.Tools.Judge(ctx, t, call, prompt) })
+		if err != nil {
 			return call, err
 		}
 	}
@@ -82,19 +84,27 @@ func (e *Engine) judge(ctx context.Context, t Thread, call ToolCall, prompt Labe
 }
 
 // run executes one approved call: started is durable before the effect, the
-// outcome before the turn goes on. A tool that panics has failed.
-func (e *Engine) run(ctx context.Context, t Thread, call ToolCall) {
+// outcome before the turn goes on. A tool that panics has failed. An error says that the store
+// refused a step, which ends the turn.
+func (e *Engine) run(ctx context.Context, t Thread, call ToolCall) error {
+	id := call.ID
 	call.State, call.Started = CallStarted, e.Now()
 	call, err := e.Store.MoveCall(ctx, call, CallApproved)
-	if err != nil {
-		e.Logger.Warn("call was not started", "call", call.ID, "tool", call.Name, "error", err)
-		return // stopped in the same instant, or the store is gone: Advance sees which
+	switch {
+	case CodeOf(err) == CodeConflict:
+		e.Logger.Info("call was not started", "call", id, "error", err)
+		return nil // stopped or ended in the same instant: Advance sees which
+	case err != nil:
+		return fmt.Errorf("start call: %w", err)
 	}
 	e.publishCall(call, ToolCallEvent{Call: call})
 	outcome, err := e.protect(ctx, t, call)
 	call.State, call.Finished = CallFinished, e.Now()
 	call.Result, call.Exit, call.Labels = outcome.Content, outcome.Exit, outcome.Labels
 	switch {
+	case errors.Is(context.Cause(ctx), errWallTime):
+		call.State = CallFailed
+		call.Result = append(call.Result, Text{Text: PublicOf(errOutOfTime())})
 	case ctx.Err() != nil:
 		call.State = CallStopped
 	case err != nil:
@@ -103,14 +113,20 @@ func (e *Engine) run(ctx context.Context, t Thread, call ToolCall) {
 	case outcome.Failed:
 		call.State = CallFailed
 	}
-	storing, done := context.WithTimeout(context.WithoutCancel(ctx), 10*time.Second)
+	storing, done := context.WithTimeout(context.WithoutCancel(ctx), storeTimeout)
 	defer done()
-	ended, err := e.Store.MoveCall(storing, call, CallStarted)
-	if err != nil {
-		e.Logger.Error("outcome of a call could not be stored", "call", call.ID, "tool", call.Name, "error", err)
-		return
+	store := func(ctx context.Context) error {
+		ended, err := e.Store.MoveCall(ctx, call, CallStarted)
+		if err == nil {
+			e.publishCall(ended, ToolResultEvent{Call: ended})
+		}
+		return err
 	}
-	e.publishCall(ended, ToolResultEvent{Call: ended})
+	if err := store(storing); err != nil {
+		e.owe(call.Thread, store)
+		return fmt.Errorf("store outcome of call: %w", err)
+	}
+	return nil
 }
 
 func (e *Engine) protect(ctx context.Context, t Thread, call ToolCall) (outcome ToolOutcome, err error) {

@@ -23,8 +23,13 @@ func (c *conversation) tail(ctx context.Context) (Tail, error) {
 			return Tail{}, err
 		}
 	}
-	if _, err := c.engine.Store.EndTurn(ctx, tail.Turn, TurnInterrupted); err != nil {
-		return Tail{}, err
+	for turn := &tail.Turn; turn != nil; { // what was queued begins a turn of its own, which nobody advances either
+		ended, err := c.engine.Store.EndTurn(ctx, *turn, TurnInterrupted)
+		if err != nil {
+			return Tail{}, err
+		}
+		c.joined(ended.Joined)
+		turn = ended.Next
 	}
 	return c.engine.Store.Tail(ctx, c.thread)
 }
@@ -48,7 +53,7 @@ func (c *conversation) post(ctx context.Context, m NewMessage) (Posted, error) {
 	c.joined(posted.Joined)
 	c.engine.publish(c.thread, posted.Message.Turn, UserEvent{Message: posted.Message})
 	if posted.Message.State != MessageQueued {
-		c.begin(ctx, posted.Turn)
+		c.begin(posted.Turn, false)
 	}
 	return posted, nil
 }
@@ -73,13 +78,16 @@ func (c *conversation) answer(ctx context.Context, q ToolCall, m NewMessage) (Po
 }
 
 func (c *conversation) edit(ctx context.Context, old ID, m NewMessage) (Posted, error) {
+	if _, err := c.tail(ctx); err != nil {
+		return Posted{}, err
+	}
 	posted, err := c.engine.Store.Edit(ctx, old, m)
 	if err != nil || posted.Again {
 		return posted, err
 	}
 	c.closed(posted.Superseded)
-	c.engine.moved(ctx, c.thread)
-	c.begin(ctx, posted.Turn)
+	c.joined(posted.Joined)
+	c.begin(posted.Turn, true)
 	return posted, nil
 }
 
@@ -92,12 +100,14 @@ func (c *conversation) regenerate(ctx context.Context, message ID) (Turn, error)
 	if m.Thread != c.thread || m.Role != RoleAssistant || m.Parent == "" {
 		return Turn{}, Errorf(CodeInvalid, "Only an answer can be written anew.")
 	}
+	if _, err := c.tail(ctx); err != nil {
+		return Turn{}, err
+	}
 	turn, err := c.engine.Store.Begin(ctx, c.thread, m.Parent)
 	if err != nil {
 		return Turn{}, err
 	}
-	c.engine.moved(ctx, c.thread)
-	c.begin(ctx, turn)
+	c.begin(turn, true)
 	return turn, nil
 }
 
@@ -122,25 +132,23 @@ func (c *conversation) goOn(ctx context.Context) (Turn, error) {
 	if err != nil {
 		return Turn{}, err
 	}
-	if below != from.ID {
-		c.engine.moved(ctx, c.thread)
-	}
-	c.begin(ctx, turn)
+	c.begin(turn, below != from.ID)
 	return turn, nil
 }
 
 func (c *conversation) stop(ctx context.Context, halt bool) error {
 	if c.running() {
 		c.halted = c.halted || halt
+		c.cancel(errStopped) // first: a store that is slow or full does not hold up a stop
 		ended, err := c.engine.Store.EndTurn(ctx, c.turn, TurnStopping)
 		if err != nil {
-			return err
+			c.engine.Logger.Warn("stop could not be stored; the turn ends all the same", "thread", c.thread, "turn", c.turn.ID, "error", err)
+			return nil
 		}
 		c.engine.publish(c.thread, c.turn.ID, TurnEvent{Turn: ended.Turn})
-		c.cancel(errStopped)
 		return nil
 	}
-	tail, err := c.engine.Store.Tail(ctx, c.thread)
+	tail, err := c.tail(ctx)
 	if err != nil || !tail.Turn.Active() {
 		return err
 	}
@@ -148,9 +156,8 @@ func (c *conversation) stop(ctx context.Context, halt bool) error {
 		return err
 	}
 	c.turn, c.halted = tail.Turn, halt
-	_, c.cancel = context.WithCancelCause(c.engine.ctx)
 	c.settle(TurnStopped)
-	return nil
+	return c.refusal
 }
 
 // cancelCalls ends calls that have not started.
@@ -175,6 +182,9 @@ func (c *conversation) cancelCalls(ctx context.Context, calls []ToolCall, to Cal
 func (c *conversation) branch(ctx context.Context, message ID) (Thread, error) {
 	if c.running() {
 		return Thread{}, Errorf(CodeConflict, "An answer is being written. Stop it first, or wait for its end.")
+	}
+	if _, err := c.tail(ctx); err != nil {
+		return Thread{}, err
 	}
 	t, cancelled, err := c.engine.Store.MoveHead(ctx, c.thread, message)
 	if err != nil {
@@ -216,13 +226,10 @@ func (c *conversation) decide(ctx context.Context, id ID, d Decision) (ToolCall,
 		c.engine.publishCall(call, ToolResultEvent{Call: call})
 	}
 	if !c.running() {
-		tail, err := c.engine.Store.Tail(ctx, c.thread)
-		if err != nil {
-			return call, err
-		}
-		if tail.Turn.State == TurnWaiting && nextStep(tail) != stepWait {
-			c.resume(ctx, tail.Turn)
-		}
+		ctx, done := c.storing() // the decision is stored: what follows from it does not depend on who asked
+		defer done()
+		c.turn = Turn{ID: call.Turn, Thread: call.Thread, State: TurnWaiting}
+		c.recheck(ctx)
 	}
 	return call, nil
 }

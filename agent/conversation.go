@@ -2,6 +2,8 @@ package agent
 
 import (
 	"context"
+	"fmt"
+	"runtime/debug"
 	"time"
 )
 
@@ -17,7 +19,17 @@ type conversation struct {
 	cancel context.CancelCauseFunc // ends it; nil at rest
 	ended  chan TurnState          // how the advance came to rest
 	halted bool                    // the kill switch: begin nothing after this turn
+
+	owed     TurnState     // how turn came to rest, while the store refuses to take it; "" else
+	refusal  error         // why it does
+	patience time.Duration // until the next try
 }
+
+// The first and the longest wait before what the store refused is offered again.
+const (
+	firstPatience = time.Second
+	mostPatience  = 30 * time.Second
+)
 
 // command runs fn on the goroutine that owns thread, starting it if need be,
 // and returns what fn returned. ctx bounds the waiting, not fn's storing.
@@ -32,9 +44,18 @@ func command[T any](ctx context.Context, e *Engine, thread ID, fn func(*conversa
 		return zero, err
 	}
 	answers := make(chan answer, 1)
-	c.mailbox <- func() {
-		v, err := fn(c)
-		answers <- answer{v, err}
+	run := func() {
+		a := answer{err: c.mend()}
+		if a.err == nil {
+			a.value, a.err = protected(e, "command", c.thread, func() (T, error) { return fn(c) })
+		}
+		answers <- a
+	}
+	select {
+	case c.mailbox <- run:
+	case <-ctx.Done():
+		go func() { c.mailbox <- func() {} }() // it was announced, so it is waited for
+		return zero, Wrap(CodeUnavailable, ctx.Err(), "That took too long. Nothing was changed.")
 	}
 	select {
 	case a := <-answers:
@@ -42,6 +63,17 @@ func command[T any](ctx context.Context, e *Engine, thread ID, fn func(*conversa
 	case <-ctx.Done():
 		return zero, Wrap(CodeUnavailable, ctx.Err(), "That took too long. It may still have happened; reload to see.")
 	}
+}
+
+// protected turns a panic in fn into an error: one conversation must not take the others down.
+func protected[T any](e *Engine, what string, thread ID, fn func() (T, error)) (value T, err error) {
+	defer func() {
+		if r := recover(); r != nil {
+			e.Logger.Error("panic", "in", what, "thread", thread, "panic", fmt.Sprint(r), "stack", string(debug.Stack()))
+			err = Errorf(CodeInternal, "Something broke inside Ash. The log says more; trying again may help.")
+		}
+	}()
+	return fn()
 }
 
 // own returns the conversation of a thread with one command announced, so that it cannot retire before taking it.
@@ -69,9 +101,14 @@ func (c *conversation) run() {
 		select {
 		case cmd := <-c.mailbox:
 			cmd()
-			c.handled(1)
+			c.handled()
 		case state := <-c.ended:
 			c.settle(state)
+		case <-c.again():
+			c.settle(c.owed)
+		case <-c.closing():
+			c.settle(c.owed)
+			c.forgive() // at the next start, Recover closes what is open
 		}
 		if c.retired() {
 			return
@@ -79,15 +116,15 @@ func (c *conversation) run() {
 	}
 }
 
-func (c *conversation) handled(n int) {
+func (c *conversation) handled() {
 	c.engine.mu.Lock()
-	c.pending -= n
+	c.pending--
 	c.engine.mu.Unlock()
 }
 
 // retired removes the conversation from the register when it rests and nobody is on the way to it.
 func (c *conversation) retired() bool {
-	if c.cancel != nil {
+	if c.running() || c.owed != "" {
 		return false
 	}
 	c.engine.mu.Lock()
@@ -104,23 +141,35 @@ func (c *conversation) start(turn Turn) {
 	ctx, cancel := context.WithCancelCause(c.engine.ctx)
 	c.turn, c.cancel = turn, cancel
 	c.engine.publish(c.thread, turn.ID, TurnEvent{Turn: turn})
-	go func() { c.ended <- c.engine.Advance(ctx, c.thread) }()
+	go func() {
+		state, err := protected(c.engine, "turn", c.thread, func() (TurnState, error) { return c.engine.Advance(ctx, c.thread), nil })
+		if err != nil {
+			state = c.engine.halted(ctx, c.thread, turn.ID, err)
+		}
+		c.ended <- state
+	}()
 }
 
 // settle stores how a turn came to rest and begins what was queued behind it.
 // It outlives the server's stop: this is the storing that must still happen.
+// What the store refuses is owed: it is offered again after a while, and before the next command.
 func (c *conversation) settle(state TurnState) {
-	c.cancel(nil)
-	c.cancel = nil
+	if c.running() {
+		c.cancel(nil)
+		c.cancel = nil
+	}
 	ctx, done := c.storing()
 	defer done()
-	ended, err := c.engine.Store.EndTurn(ctx, c.turn, state)
-	if err != nil {
-		c.engine.Logger.Error("turn could not be ended", "thread", c.thread, "turn", c.turn.ID, "state", state, "error", err)
-		failed := c.turn
-		failed.State = TurnFailed
-		c.engine.publish(c.thread, c.turn.ID, ErrorEvent{Failure{CodeOf(err), PublicOf(err)}})
-		c.engine.publish(c.thread, c.turn.ID, TurnEvent{Turn: failed})
+	ended, err := c.end(ctx, state)
+	switch CodeOf(err) {
+	case "":
+		c.owed, c.refusal = "", nil
+	case CodeConflict, CodeNotFound: // ended in another way, or the thread is gone
+		c.engine.Logger.Warn("turn had ended already", "thread", c.thread, "turn", c.turn.ID, "error", err)
+		c.forgive()
+		return
+	default:
+		c.owe(state, err)
 		return
 	}
 	c.engine.publish(c.thread, c.turn.ID, TurnEvent{Turn: ended.Turn})
@@ -128,51 +177,103 @@ func (c *conversation) settle(state TurnState) {
 	c.closed(ended.Superseded)
 	c.joined(ended.Joined)
 	switch {
-	case ended.Next != nil && (c.halted || c.engine.ctx.Err() != nil):
-		c.abandon(ctx, *ended.Next)
+	case ended.Next != nil && c.engine.ctx.Err() != nil:
+		c.turn = *ended.Next
+		c.settle(TurnInterrupted)
+	case ended.Next != nil && c.halted:
+		c.turn = *ended.Next
+		c.settle(TurnStopped)
 	case ended.Next != nil:
 		c.start(*ended.Next)
-	case state == TurnWaiting:
+	case ended.Turn.State == TurnWaiting:
 		c.recheck(ctx)
-	case state == TurnDone:
+	case ended.Turn.State == TurnDone:
 		c.engine.nameThread(c.thread)
 	}
-	c.halted = false
+	c.halted = c.halted && c.owed != ""
 }
 
-// abandon ends a turn that must not begin.
-func (c *conversation) abandon(ctx context.Context, turn Turn) {
-	state := TurnStopped
-	if c.engine.ctx.Err() != nil {
-		state = TurnInterrupted
-	}
-	ended, err := c.engine.Store.EndTurn(ctx, turn, state)
+// end pays what is owed of the turn, then stores the state it came to rest in.
+func (c *conversation) end(ctx context.Context, state TurnState) (EndedTurn, error) {
+	paid, err := c.engine.pay(ctx, c.thread)
 	if err != nil {
-		c.engine.Logger.Error("queued turn could not be ended", "thread", c.thread, "turn", turn.ID, "error", err)
+		return EndedTurn{}, err
+	}
+	if paid && state == TurnFailed {
+		tail, err := c.engine.Store.Tail(ctx, c.thread)
+		if err != nil {
+			return EndedTurn{}, err
+		}
+		if tail.Head.State == MessageComplete && nextStep(tail) == stepRest {
+			state = TurnDone // nothing was wrong but the storing
+		}
+	}
+	return c.engine.Store.EndTurn(ctx, c.turn, state)
+}
+
+// owe notes that the turn came to rest in state and the store did not take it. The person is told once.
+func (c *conversation) owe(state TurnState, err error) {
+	first := c.owed == ""
+	c.owed, c.refusal = state, err
+	c.patience = min(2*c.patience, mostPatience)
+	if !first {
 		return
 	}
-	c.engine.publish(c.thread, turn.ID, TurnEvent{Turn: ended.Turn})
+	c.patience = firstPatience
+	c.engine.Logger.Error("turn could not be ended; it is tried again", "thread", c.thread, "turn", c.turn.ID, "state", state, "error", err)
+	failed := c.turn
+	failed.State = TurnFailed
+	c.engine.publish(c.thread, c.turn.ID, ErrorEvent{Failure{CodeOf(err), PublicOf(err)}})
+	c.engine.publish(c.thread, c.turn.ID, TurnEvent{Turn: failed})
 }
 
-// recheck catches a decision that came while the advance was coming to rest.
+// mend has the store take what it refused before; as long as it does not, nothing new is begun.
+func (c *conversation) mend() error {
+	if c.owed != "" {
+		c.settle(c.owed)
+	}
+	return c.refusal
+}
+
+func (c *conversation) forgive() {
+	c.owed, c.refusal, c.halted = "", nil, false
+	c.engine.forgive(c.thread)
+}
+
+// again tells when what is owed is to be offered again; never when nothing is.
+func (c *conversation) again() <-chan time.Time {
+	if c.owed == "" {
+		return nil
+	}
+	return time.After(c.patience)
+}
+
+// closing tells a conversation that waits only for the store that Ash shuts down.
+func (c *conversation) closing() <-chan struct{} {
+	if c.owed == "" {
+		return nil
+	}
+	return c.engine.ctx.Done()
+}
+
+// recheck goes on with a turn whose last decision has come, and catches one that came while
+// the advance was coming to rest.
 func (c *conversation) recheck(ctx context.Context) {
+	if c.engine.ctx.Err() != nil {
+		return // the decision is stored; after the restart the page offers to go on
+	}
 	tail, err := c.engine.Store.Tail(ctx, c.thread)
 	if err != nil {
-		c.engine.Logger.Error("conversation could not be read", "thread", c.thread, "error", err)
+		c.owe(TurnWaiting, err)
 		return
 	}
-	if tail.Turn.State == TurnWaiting && nextStep(tail) != stepWait {
-		c.resume(ctx, tail.Turn)
+	if tail.Turn.State != TurnWaiting || nextStep(tail) == stepWait {
+		return
 	}
-}
-
-func (c *conversation) resume(ctx context.Context, turn Turn) {
-	if c.engine.ctx.Err() != nil {
-		return // the page offers Continue after the restart
-	}
-	resumed, err := c.engine.Store.Resume(ctx, turn.ID)
+	c.turn = tail.Turn
+	resumed, err := c.engine.Store.Resume(ctx, tail.Turn.ID)
 	if err != nil {
-		c.engine.Logger.Error("turn could not be resumed", "thread", c.thread, "turn", turn.ID, "error", err)
+		c.owe(TurnWaiting, err)
 		return
 	}
 	c.start(resumed)
@@ -180,14 +281,20 @@ func (c *conversation) resume(ctx context.Context, turn Turn) {
 
 // storing returns a context for writes that must happen although the turn or the server ends.
 func (c *conversation) storing() (context.Context, context.CancelFunc) {
-	return context.WithTimeout(context.WithoutCancel(c.engine.ctx), 10*time.Second)
+	return context.WithTimeout(context.WithoutCancel(c.engine.ctx), storeTimeout)
 }
 
 // running reports whether a turn is being advanced.
 func (c *conversation) running() bool { return c.cancel != nil }
 
-// begin starts a turn that the store has begun.
-func (c *conversation) begin(ctx context.Context, turn Turn) {
+// begin starts a turn that the store has begun. moved says that the head went elsewhere. Whoever asked may
+// be gone by now: what is told does not depend on them.
+func (c *conversation) begin(turn Turn, moved bool) {
+	ctx, done := c.storing()
+	defer done()
+	if moved {
+		c.engine.moved(ctx, c.thread)
+	}
 	c.engine.touched(ctx, c.thread)
 	c.start(turn)
 }

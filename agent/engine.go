@@ -51,8 +51,9 @@ type Engine struct {
 	cancel context.CancelCauseFunc
 	owners sync.WaitGroup
 
-	mu            sync.Mutex // guards the two below
+	mu            sync.Mutex // guards the rest
 	conversations map[ID]*conversation
+	owed          map[ID][]func(context.Context) error // see owe
 	closed        bool
 }
 
@@ -76,6 +77,7 @@ func NewEngine(o Options) *Engine {
 		ctx:           ctx,
 		cancel:        cancel,
 		conversations: map[ID]*conversation{},
+		owed:          map[ID][]func(context.Context) error{},
 	}
 }
 

@@ -4,29 +4,31 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
+	"iter"
 	"strings"
-	"time"
 )
 
 // MaxReply bounds one reply, in bytes of text, thinking and arguments together.
 const MaxReply = 4 << 20
+
+const (
+	maxCalls  = 128 // tool calls of one reply
+	pieceSize = 64  // bytes that a part without text counts against MaxReply
+)
 
 // reply asks the model for one message, streams it, and stores it. It returns
 // the state the turn rests in when the reply ended early, "" to go on.
 func (e *Engine) reply(ctx context.Context, tail Tail, s Settings, goOn bool) (TurnState, error) {
 	model, info, err := e.Models.Pick(ctx, tail.Thread.Model)
 	if err != nil {
-		e.refuse(ctx, tail, &Failure{CodeOf(err), PublicOf(err)})
-		return TurnFailed, nil
+		return e.refuse(ctx, tail, &Failure{CodeOf(err), PublicOf(err)}), nil
 	}
 	prompt, err := e.prompt(ctx, tail, s, model, info, goOn)
 	if err != nil {
 		if ctx.Err() != nil {
 			return "", err
 		}
-		e.refuse(ctx, tail, &Failure{CodeOf(err), PublicOf(err)})
-		return TurnFailed, nil
+		return e.refuse(ctx, tail, &Failure{CodeOf(err), PublicOf(err)}), nil
 	}
 	w := &replyWriter{engine: e, message: e.newReply(tail)}
 	w.message.Model = info.Ref
@@ -36,16 +38,7 @@ func (e *Engine) reply(ctx context.Context, tail Tail, s Settings, goOn bool) (T
 	w.covered = e.publish(w.message.Thread, w.message.Turn, AssistantEvent{Message: w.message})
 
 	began := e.Now()
-	var failure error
-	for d, err := range model.Stream(ctx, prompt) {
-		if err == nil {
-			err = w.take(d)
-		}
-		if err != nil {
-			failure = err
-			break
-		}
-	}
+	_, failure := protected(e, "model call", w.message.Thread, func() (struct{}, error) { return struct{}{}, w.follow(model.Stream(ctx, prompt)) })
 	if w.message.Usage.Duration == 0 {
 		w.message.Usage.Duration = e.Now().Sub(began)
 	}
@@ -72,6 +65,19 @@ type pendingCall struct {
 	arguments strings.Builder
 }
 
+// follow takes deltas until the stream ends or goes wrong.
+func (w *replyWriter) follow(deltas iter.Seq2[Delta, error]) error {
+	for d, err := range deltas {
+		if err == nil {
+			err = w.take(d)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // take adds one delta.
 func (w *replyWriter) take(d Delta) error {
 	switch d.Kind {
@@ -85,6 +91,7 @@ func (w *replyWriter) take(d Delta) error {
 		w.emit(d.Text, true)
 	case DeltaThought:
 		w.flushText()
+		w.size += len(d.Thinking.Text) + len(d.Thinking.Signature) + len(d.Thinking.Redacted) + pieceSize
 		w.flushThought(d.Thinking)
 	case DeltaCall:
 		w.piece(d.Call)
@@ -97,10 +104,17 @@ func (w *replyWriter) take(d Delta) error {
 	case DeltaSource:
 		w.message.Model = d.Model.Ref
 	}
-	if w.size > MaxReply {
-		return Errorf(CodeExhausted, "The model wrote more than %d MB without an end; Ash cut it off.", MaxReply>>20)
+	switch {
+	case w.size > MaxReply:
+		return errEndless()
+	case len(w.calls) > maxCalls:
+		return Errorf(CodeExhausted, "The model asked for more than %d tools at once; Ash cut it off.", maxCalls)
 	}
 	return nil
+}
+
+func errEndless() error {
+	return Errorf(CodeExhausted, "The model wrote more than %d MB without an end; Ash cut it off.", MaxReply>>20)
 }
 
 // emit publishes new text and has it saved.
@@ -116,6 +130,7 @@ func (w *replyWriter) emit(text string, thinking bool) {
 
 // piece adds a part of a tool call.
 func (w *replyWriter) piece(p *CallPiece) {
+	w.size += len(p.ProviderID) + len(p.Name) + len(p.Arguments) + len(p.Extra)
 	for _, c := range w.calls {
 		if c.piece.Index == p.Index {
 			c.piece.ProviderID += p.ProviderID
@@ -124,13 +139,11 @@ func (w *replyWriter) piece(p *CallPiece) {
 				c.piece.Extra = p.Extra
 			}
 			c.arguments.WriteString(p.Arguments)
-			w.size += len(p.Arguments)
 			return
 		}
 	}
 	c := &pendingCall{piece: *p}
 	c.arguments.WriteString(p.Arguments)
-	w.size += len(p.Arguments)
 	w.calls = append(w.calls, c)
 }
 
@@ -175,18 +188,9 @@ func (w *replyWriter) close(ctx context.Context, failure error) (TurnState, erro
 		m.Parts = append(m.Parts, ToolUse{Call: call.ID})
 	}
 	e.saver.forget(m.ID)
-	storing, done := context.WithTimeout(context.WithoutCancel(ctx), 10*time.Second)
+	storing, done := context.WithTimeout(context.WithoutCancel(ctx), storeTimeout)
 	defer done()
-	if err := e.Store.CloseReply(storing, *m); err != nil {
-		m.State, m.Error = MessageCut, &Failure{CodeOf(err), PublicOf(err)}
-		e.publish(m.Thread, m.Turn, AssistantEvent{Message: *m})
-		return "", fmt.Errorf("close reply: %w", err)
-	}
-	e.publish(m.Thread, m.Turn, AssistantEvent{Message: *m})
-	for _, call := range m.Calls {
-		e.publishCall(call, ToolCallEvent{Call: call})
-	}
-	return rest, nil
+	return rest, e.closeReply(storing, *m)
 }
 
 // conclude sets the message's final state from how the stream ended.
@@ -195,6 +199,8 @@ func (w *replyWriter) conclude(ctx context.Context, failure error) TurnState {
 	empty := len(m.Parts) == 0 && len(w.calls) == 0
 	cause := context.Cause(ctx)
 	switch {
+	case failure == nil && m.Stop == StopMaxTokens && len(w.calls) > 0:
+		failure = Errorf(CodeExhausted, "The answer reached its limit of tokens in the middle of what it wanted to do, so nothing of that was done. Continue, or allow longer answers in Settings.")
 	case failure == nil && !empty:
 		m.State = MessageComplete
 		return ""
@@ -210,14 +216,15 @@ func (w *replyWriter) conclude(ctx context.Context, failure error) TurnState {
 		m.Error = &Failure{CodeUnavailable, "Ash was stopped while this was being written."}
 		return TurnInterrupted
 	case errors.Is(cause, errWallTime):
-		failure = Errorf(CodeExhausted, "This turn's time is used up. Continue gives it as much again; the limit is in Settings.")
+		failure = errOutOfTime()
 	}
 	m.State = MessageCut
 	if empty {
 		m.State = MessageFailed
 	}
 	m.Error = &Failure{CodeOf(failure), PublicOf(failure)}
-	w.engine.Logger.Warn("reply ended early", "thread", m.Thread, "turn", m.Turn, "model", m.Model.String(), "error", failure)
+	w.engine.Logger.Warn("reply ended early", "thread", m.Thread, "turn", m.Turn, "model", m.Model.String(), "code", m.Error.Code)
+	w.engine.Logger.Debug("reply ended early", "turn", m.Turn, "error", failure) // may quote what was said
 	return TurnFailed
 }
 

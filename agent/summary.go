@@ -18,7 +18,8 @@ func (e *Engine) summarise(ctx context.Context, tail Tail, model Model, r Prompt
 		if ctx.Err() != nil {
 			return built, err
 		}
-		e.Logger.Warn("no summary", "thread", tail.Thread.ID, "error", err)
+		e.Logger.Warn("no summary", "thread", tail.Thread.ID, "code", CodeOf(err))
+		e.Logger.Debug("no summary", "thread", tail.Thread.ID, "error", err) // may quote what was said
 		e.publish(tail.Thread.ID, tail.Turn.ID, ProgressEvent{Text: "The older part of this conversation did not fit and could not be summarised: " + PublicOf(err)})
 		return built, nil
 	}
@@ -46,13 +47,19 @@ func (e *Engine) summary(ctx context.Context, thread ID, model Model, info Model
 		s.Labels = s.Labels.Union(built.Summary.Labels)
 	}
 	var b strings.Builder
+	thought := 0
 	for d, err := range model.Stream(ctx, prompt) {
+		if err == nil && b.Len()+thought > MaxReply {
+			err = errEndless()
+		}
 		if err != nil {
 			return Summary{}, err
 		}
 		switch d.Kind {
 		case DeltaText:
 			b.WriteString(d.Text)
+		case DeltaThinking:
+			thought += len(d.Text)
 		case DeltaUsage:
 			s.Usage = *d.Usage
 		case DeltaSource:

@@ -32,8 +32,10 @@ func (e *Engine) nameThread(thread ID) {
 	e.owners.Go(func() {
 		ctx, cancel := context.WithTimeout(e.ctx, titleTimeout)
 		defer cancel()
-		if err := e.titleByModel(ctx, thread); err != nil && ctx.Err() == nil {
-			e.Logger.Info("no title from the model", "thread", thread, "error", err)
+		_, err := protected(e, "title", thread, func() (struct{}, error) { return struct{}{}, e.titleByModel(ctx, thread) })
+		if err != nil && ctx.Err() == nil {
+			e.Logger.Info("no title from the model", "thread", thread, "code", CodeOf(err))
+			e.Logger.Debug("no title from the model", "thread", thread, "error", err) // may quote what was said
 		}
 	})
 }
