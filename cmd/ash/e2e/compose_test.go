@@ -220,8 +220,12 @@ func TestWithoutJavaScript(t *testing.T) {
 			t.Error("the attached file did not reach the model")
 		}
 		b.send("And a second one")
+		b.until(mine + `.length === 2`)
 		b.reloadUntil(lastText + ` === "Still."`)
 		b.once("No scripts here", "And a second one")
+		if b.holds(`typeof htmx !== "undefined"`) {
+			t.Error("scripts ran, so this shows nothing")
+		}
 	})
 }
 

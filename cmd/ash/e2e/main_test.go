@@ -108,6 +108,7 @@ func openBrowser(path, profile string) (shut func(), err error) {
 		chromedp.Flag("disable-component-update", true),
 		chromedp.Flag("hide-scrollbars", true),
 		chromedp.Flag("lang", "en"),
+		chromedp.Flag("blink-settings", "primaryHoverType=2,availableHoverTypes=2,primaryPointerType=4,availablePointerTypes=4"), // as with a mouse
 	})
 	allocator, endAllocator := chromedp.NewExecAllocator(context.Background(), options...)
 	browser, endBrowser := chromedp.NewContext(allocator, chromedp.WithErrorf(quiet))

@@ -101,7 +101,7 @@ func TestSetupSaysWhatIsWrong(t *testing.T) {
 func TestSetupSkipped(t *testing.T) {
 	onScreens(t, func(t *testing.T, s screen) {
 		b := visit(t, s, serve(t, nil).url, "/")
-		b.until(`location.pathname === "/setup"`)
+		b.until(`location.pathname === "/setup" && document.querySelector("#offers:not([hx-trigger])")`)
 		b.click(`.skip-setup button`)
 		b.until(`location.pathname === "/chat/new" && document.querySelector(".welcome").innerText.includes("No language model is set up yet")`)
 		b.send("My library card is in the blue drawer")

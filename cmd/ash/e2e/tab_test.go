@@ -257,27 +257,39 @@ func quote(s string) string {
 	return string(out)
 }
 
-// click presses what a selector finds, where a person would press it: it must be in view, enabled, and not covered.
+// click presses what a selector finds, where a person would press it: it must be in view and in
+// its place, enabled, and not covered.
 func (b *tab) click(selector string) {
 	b.t.Helper()
 	at := fmt.Sprintf(`(() => {
 		const e = document.querySelector(%s);
-		if (!e || e.disabled || getComputedStyle(e).visibility === "hidden") return null;
+		if (!e) return { why: "nothing there" };
+		if (e.disabled) return { why: "disabled" };
 		e.scrollIntoView({ block: "nearest", behavior: "instant" });
 		const r = e.getBoundingClientRect(), x = r.x + r.width / 2, y = r.y + r.height / 2;
 		const hit = document.elementFromPoint(x, y);
-		return r.width > 0 && hit && (e.contains(hit) || hit.contains(e)) ? [x, y] : null;
+		if (r.width > 0 && hit && (e.contains(hit) || hit.contains(e))) return { x, y };
+		return { why: "covered by " + hit?.outerHTML.slice(0, 200) + " at " + [x, y] };
 	})()`, quote(selector))
-	var spot []float64
-	for end := time.Now().Add(patience); spot == nil; time.Sleep(20 * time.Millisecond) {
-		if time.Now().After(end) {
-			b.until("null /* could not be clicked: " + selector + " */")
+	type place struct {
+		X, Y float64
+		Why  string
+	}
+	last := place{Why: "not looked yet"}
+	for end := time.Now().Add(patience); ; time.Sleep(20 * time.Millisecond) {
+		var now place
+		if err := b.try(chromedp.Evaluate(at, &now)); err != nil {
+			now.Why = err.Error()
 		}
-		if err := b.try(chromedp.Evaluate(at, &spot)); err != nil {
-			spot = nil
+		if now == last && now.Why == "" {
+			break
+		}
+		last = now
+		if time.Now().After(end) {
+			b.t.Fatalf("%s could not be clicked: %s\npage: %s", selector, now.Why, eval[string](b, `document.body.outerHTML`))
 		}
 	}
-	b.run(chromedp.MouseClickXY(spot[0], spot[1]))
+	b.run(chromedp.MouseClickXY(last.X, last.Y))
 }
 
 // write types into what a selector finds, after what is there.
