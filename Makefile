@@ -34,7 +34,7 @@ comma := ,
 
 .PHONY: e2e
 e2e: ## Run the browser tests (needs Chromium)
-	@ASH_TEST_REQUIRE=chromium $(GO) test -count=1 -timeout 20m $(ARGS) ./cmd/ash/e2e/...
+	@ASH_TEST_REQUIRE=chromium $(GO) test -count=1 -timeout 20m $(ARGS) ./cmd/ash/e2e/... ./views
 
 .PHONY: bench
 bench: ## Run the benchmarks behind docs/benchmarks.md
