@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"log/slog"
 	"net/http"
 	"reflect"
 	"runtime"
@@ -326,7 +327,7 @@ func TestThroughProviders(t *testing.T) {
 	s := llmtest.Start(t, format{}, llmtest.Text("ready"))
 	p, err := llm.New(llm.Options{
 		Providers: []llm.Settings{{Name: "aws", Kind: "bedrock-aws", BaseURL: s.URL}, {Name: "west", Kind: "bedrock-aws", BaseURL: "https://bedrock-runtime.us-east-1.amazonaws.com"}},
-		Dialects:  map[string]llm.Dialect{"bedrock-aws": New},
+		Dialects:  map[string]llm.Dialect{"bedrock-aws": New}, Logger: slog.New(slog.DiscardHandler),
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -352,5 +353,58 @@ func TestThroughProviders(t *testing.T) {
 	var public *agent.Error
 	if _, err := p.Test(t.Context(), "west/meta.llama"); !errors.As(err, &public) || public.Code != agent.CodeNotFound {
 		t.Errorf("another maker: %v", err)
+	}
+}
+
+// TestSilence: the chain's limits reach through langchaingo.
+func TestSilence(t *testing.T) {
+	for name, tt := range map[string]struct {
+		model  string
+		script llmtest.Reply
+		kind   llm.FaultKind
+	}{
+		"Claude does not begin": {sonnet, llmtest.SlowHeaders(time.Minute, "late"), llm.FaultTimeout},
+		"Nova does not answer":  {novaID, llmtest.SlowHeaders(time.Minute, "late"), llm.FaultTimeout},
+		"Claude stands still":   {sonnet, llmtest.Broken(llmtest.StreamStall, 4, "one", "two"), llm.FaultStall},
+	} {
+		t.Run(name, func(t *testing.T) {
+			signedIn(t)
+			s := llmtest.Start(t, format{}, tt.script)
+			p, err := llm.New(llm.Options{
+				Providers: []llm.Settings{{Name: "aws", Kind: "bedrock-aws", BaseURL: s.URL, FirstToken: 300 * time.Millisecond, Stall: 100 * time.Millisecond}},
+				Dialects:  map[string]llm.Dialect{"bedrock-aws": New}, Retry: llm.Retry{Tries: 1}, Logger: slog.New(slog.DiscardHandler),
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer p.Close()
+			m, _, err := p.Pick(t.Context(), "aws/"+tt.model)
+			if err != nil {
+				t.Fatal(err)
+			}
+			var last error
+			for _, err := range m.Stream(t.Context(), hello()) {
+				last = err
+			}
+			if f := llm.FaultOf(last); f == nil || f.Kind != tt.kind {
+				t.Errorf("ended with %v, want %s", last, tt.kind)
+			}
+		})
+	}
+}
+
+// TestOwnBody: the AWS client's early close of the request's body does not break the stream that answers it.
+func TestOwnBody(t *testing.T) {
+	signedIn(t)
+	s := llmtest.Start(t, format{}, llmtest.Reply{Load: llmtest.Load{Tokens: 20, Rate: 5000}, Repeat: true})
+	c := connect(t, s.URL)
+	broken := 0
+	for range 100 {
+		if r := collect(t, c, info(sonnet), hello()); r.err != nil {
+			broken++
+		}
+	}
+	if broken > 0 {
+		t.Errorf("%d of 100 streams broke", broken)
 	}
 }
