@@ -206,7 +206,7 @@ func (h Control) events(c echo.Context) error {
 	}
 	for b := range h.Feed.Subscribe(ctx, thread, since) {
 		if err := writeControl(out, b); err != nil {
-			return nil //nolint:nilerr // the reader left: nobody is there to be told
+			return nil // the reader left: nobody is there to be told
 		}
 	}
 	return nil

@@ -62,8 +62,7 @@ func (h *Threads) Rename(c echo.Context) error {
 		return agent.Errorf(agent.CodeInvalid, "A conversation needs a name.")
 	}
 	by := agent.TitlePerson
-	_, err = h.patch(c, agent.ThreadPatch{Title: &title, TitleSource: &by})
-	return err
+	return h.patch(c, agent.ThreadPatch{Title: &title, TitleSource: &by})
 }
 
 // Model answers POST /chat/{thread}/model: the model for what is said from here on.
@@ -72,8 +71,7 @@ func (h *Threads) Model(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	_, err = h.patch(c, agent.ThreadPatch{Model: &model})
-	return err
+	return h.patch(c, agent.ThreadPatch{Model: &model})
 }
 
 // Pin answers POST /chat/{thread}/pin.
@@ -82,8 +80,7 @@ func (h *Threads) Pin(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	_, err = h.patch(c, agent.ThreadPatch{Pinned: &yes})
-	return err
+	return h.patch(c, agent.ThreadPatch{Pinned: &yes})
 }
 
 // Archive answers POST /chat/{thread}/archive.
@@ -92,32 +89,31 @@ func (h *Threads) Archive(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	_, err = h.patch(c, agent.ThreadPatch{Archived: &yes})
-	return err
+	return h.patch(c, agent.ThreadPatch{Archived: &yes})
 }
 
 // patch changes the thread in the address and answers. Pages learn of the change over the
 // stream; the answer repeats it for the page that asked, where it is keyed by id.
-func (h *Threads) patch(c echo.Context, p agent.ThreadPatch) (agent.Thread, error) {
+func (h *Threads) patch(c echo.Context, p agent.ThreadPatch) error {
 	t, err := openThread(c, h.Threads)
 	if err != nil {
-		return t, err
+		return err
 	}
 	if t, err = h.Engine.PatchThread(c.Request().Context(), t.ID, p); err != nil {
-		return t, err
+		return err
 	}
 	if !ByHTMX(c) {
-		return t, see(c, chatPath(t.ID))
+		return see(c, chatPath(t.ID))
 	}
 	if p.Archived == nil {
-		return t, c.NoContent(http.StatusNoContent)
+		return c.NoContent(http.StatusNoContent)
 	}
 	notice := components.Notice{Kind: components.NoticeOK, Text: "Taken out of the archive."}
 	if *p.Archived {
 		notice.Text = "Archived."
 		notice.Undo = &components.Undo{Label: "Undo", Action: chatPath(t.ID) + "/archive", Name: "archived", Value: "0", CSRF: Token(c)}
 	}
-	return t, render(c, http.StatusOK, components.StreamThreadGone(t.ID), components.StreamNotice(notice))
+	return render(c, http.StatusOK, components.StreamThreadGone(t.ID), components.StreamNotice(notice))
 }
 
 // Delete answers POST /chat/{thread}/delete. A deleted conversation can be brought

@@ -118,7 +118,7 @@ type eventStream struct {
 // follow opens the stream of a thread: everything that happens after it returns
 // is told. The caller closes it.
 func (c *client) follow(ctx context.Context, thread agent.ID) (*eventStream, error) {
-	res, err := c.do(ctx, http.MethodGet, "/threads/"+string(thread)+"/events", nil)
+	res, err := c.do(ctx, http.MethodGet, "/threads/"+string(thread)+"/events", nil) //nolint:bodyclose // the stream's close does
 	if err != nil {
 		return nil, err
 	}

@@ -17,7 +17,8 @@ func (mathParser) Trigger() []byte { return []byte{'$', '\\'} }
 // Parse implements parser.InlineParser.
 func (mathParser) Parse(parent ast.Node, reader text.Reader, pc parser.Context) ast.Node {
 	line, _ := reader.PeekLine()
-	k, open, size := kindMathSpan, 2, 0
+	k, open := kindMathSpan, 2
+	var size int
 	switch {
 	case bytes.HasPrefix(line, []byte(`\(`)):
 		size = closedBy(line[2:], `\)`)

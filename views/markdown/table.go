@@ -141,7 +141,7 @@ func splitRow(row []byte) []cellSpan {
 		for end < stop && (row[end] != '|' || end > 0 && row[end-1] == '\\') {
 			end++
 		}
-		if end == stop && end == at && len(spans) > 0 && row[at-1] != '|' {
+		if at == stop && len(spans) > 0 && row[at-1] != '|' { // the pipe at the end closes the last cell
 			break
 		}
 		a, b := trimSpan(row, at, end)

@@ -28,7 +28,8 @@ type Server interface {
 // address, like http://127.0.0.1:40123.
 func Serve(t testing.TB, s Server) string {
 	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
+	var lc net.ListenConfig
+	l, err := lc.Listen(t.Context(), "tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -180,14 +180,14 @@ func (c *client) modelPage(ctx context.Context, query url.Values) (modelList, er
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	var page modelList
-	resp, err := c.do(ctx, http.MethodGet, c.base+"/models?"+query.Encode(), nil)
+	resp, err := c.do(ctx, http.MethodGet, c.base+"/models?"+query.Encode(), nil) //nolint:bodyclose // Finish closes it
 	if err != nil {
 		return page, err
 	}
+	defer llm.Finish(resp.Body, cancel)
 	if f := llm.NotStream(resp); f != nil {
 		return page, f
 	}
-	defer llm.Finish(resp.Body, cancel)
 	body, err := io.ReadAll(io.LimitReader(resp.Body, llm.MaxBody))
 	if err != nil {
 		return page, llm.TransportFault(err)

@@ -78,7 +78,7 @@ func (a *account) get(ctx context.Context, s *session, path string, out any) err
 	if err := v4.NewSigner().SignHTTP(ctx, keys, req, emptyHash, "bedrock", s.region, time.Now()); err != nil {
 		return llm.NewFault(llm.FaultRequest, "the request cannot be signed", err)
 	}
-	resp, err := a.door.Do(req)
+	resp, err := a.door.Do(req) //nolint:bodyclose // Finish closes it
 	if err != nil {
 		return llm.TransportFault(err)
 	}
