@@ -14,16 +14,19 @@ import (
 )
 
 const (
-	windowSize  = 40  // messages of a conversation that a page begins with
-	seekSize    = 200 // messages read at once on the way back to a search hit
-	seekWindows = 5   // at most that many times
-	listSize    = 50  // conversations on a page of the list
+	windowSize = 40  // messages of a conversation that a page begins with
+	seekSize   = 200 // further ones a page holds at most so that a search hit is on it
+	seekAfter  = 20  // messages shown with and after a hit that lies further back
+	listSize   = 50  // conversations on a page of the list
 )
 
 // Chat shows conversations.
 type Chat struct {
 	*Frame
-	Threads   ThreadReader
+	Threads interface {
+		ThreadReader
+		Following(ctx context.Context, thread, message agent.ID, n int) (following agent.ID, onPath bool, err error)
+	}
 	Tails     TailReader
 	Summaries SummaryStore
 }
@@ -108,14 +111,11 @@ func (h *Chat) Show(c echo.Context) error {
 	}
 	var notices []components.Notice
 	if at, err := agent.ParseID(c.QueryParam("at")); err == nil && before == "" {
-		var found bool
-		if nodes, earlier, found, err = h.seek(ctx, t.ID, at, nodes, earlier); err != nil {
+		hit := sought{nodes: nodes, earlier: earlier}
+		if err := h.seek(ctx, t.ID, at, Token(c), &hit); err != nil {
 			return err
 		}
-		if !found {
-			notices = append(notices, components.Notice{Kind: components.NoticeInfo,
-				Text: "That message is further back or in another variant of this conversation. Load earlier messages, or step through the variants."})
-		}
+		nodes, earlier, notices = hit.nodes, hit.earlier, hit.notices
 	}
 	page, err := h.conversation(c, t, nodes, earlier, since)
 	if err != nil {
@@ -125,28 +125,60 @@ func (h *Chat) Show(c echo.Context) error {
 	return render(c, http.StatusOK, page.Show())
 }
 
-// seek reads back from a window until it holds the message at. It returns the
-// window unchanged when the message is not within reach.
-func (h *Chat) seek(ctx context.Context, thread, at agent.ID, nodes []agent.Node, earlier bool) ([]agent.Node, bool, bool, error) {
+// sought is the part of a conversation that a page shows for a search hit.
+type sought struct {
+	nodes   []agent.Node
+	earlier bool
+	notices []components.Notice // where the page is, when that is not the end
+}
+
+// seek puts the message at into w, which begins as the end of the conversation: w grows back
+// to a hit close by, and moves to one further back. For one in another variant it says how to get there.
+func (h *Chat) seek(ctx context.Context, thread, at agent.ID, token string, w *sought) error {
 	holds := func(n agent.Node) bool { return n.ID == at }
-	if slices.ContainsFunc(nodes, holds) {
-		return nodes, earlier, true, nil
+	if slices.ContainsFunc(w.nodes, holds) {
+		return nil
 	}
-	all, more := nodes, earlier
-	for range seekWindows {
-		if !more || len(all) == 0 {
-			break
-		}
-		older, further, err := h.Reader.Window(ctx, thread, all[0].ID, seekSize)
+	if w.earlier {
+		older, further, err := h.Reader.Window(ctx, thread, w.nodes[0].ID, seekSize)
 		if err != nil {
-			return nil, false, false, err
+			return err
 		}
-		all, more = append(older, all...), further
 		if slices.ContainsFunc(older, holds) {
-			return all, more, true, nil
+			w.nodes, w.earlier = append(older, w.nodes...), further
+			return nil
 		}
 	}
-	return nodes, earlier, false, nil
+	following, onPath, err := h.Threads.Following(ctx, thread, at, seekAfter)
+	if err != nil {
+		return err
+	}
+	if !onPath {
+		return h.elsewhere(ctx, thread, at, token, w)
+	}
+	w.notices = []components.Notice{{
+		Kind: components.NoticeInfo, Text: "This is an earlier part of the conversation.",
+		Link: &components.Link{Label: "Go to its end", URL: chatPath(thread)},
+	}}
+	w.nodes, w.earlier, err = h.Reader.Window(ctx, thread, following, windowSize)
+	return err
+}
+
+// elsewhere says where a hit is that the conversation as it stands does not lead over.
+func (h *Chat) elsewhere(ctx context.Context, thread, at agent.ID, token string, w *sought) error {
+	n, err := h.Reader.Node(ctx, at)
+	switch {
+	case agent.CodeOf(err) == agent.CodeNotFound, err == nil && n.Thread != thread:
+		w.notices = []components.Notice{{Kind: components.NoticeInfo, Text: "That message is not in this conversation."}}
+		return nil
+	case err != nil:
+		return err
+	}
+	w.notices = []components.Notice{{
+		Kind: components.NoticeInfo, Text: "That message is in another variant of this conversation.",
+		Undo: &components.Undo{Label: "Show that variant", Action: chatPath(thread) + "/head", Name: "message", Value: string(at), CSRF: token, Leaves: true},
+	}}
+	return nil
 }
 
 // conversation is the page of a thread.

@@ -235,7 +235,7 @@ func (h *Messages) Head(c echo.Context) error {
 	if _, err := h.Turns.Branch(c.Request().Context(), t.ID, message); err != nil {
 		return err
 	}
-	return done(c, chatPath(t.ID)+"#m-"+string(message))
+	return done(c, chatPath(t.ID)+"?at="+string(message)+"#m-"+string(message))
 }
 
 // Decide answers POST …/calls/{call}/decide: the person's word on a waiting call.

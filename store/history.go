@@ -91,6 +91,29 @@ func windowEnd(ctx context.Context, db bun.IDB, thread, before agent.ID) (agent.
 	return end, err
 }
 
+// Following returns the message n steps after message on the way to the head of its thread, "" when
+// the conversation ends before. onPath is false when the way does not lead over message: it is in
+// another variant, waits in the queue, or is of another thread. Cost grows with how far back message stands.
+func (s *Store) Following(ctx context.Context, thread, message agent.ID, n int) (following agent.ID, onPath bool, err error) {
+	var steps []struct {
+		ID    agent.ID
+		Depth int
+	}
+	err = s.reader.NewRaw(`WITH RECURSIVE path (id, parent, depth) AS (
+			SELECT m.id, m.parent, 1 FROM threads t JOIN messages m ON m.id = t.head WHERE t.id = ?0
+			UNION ALL SELECT m.id, m.parent, depth + 1 FROM path JOIN messages m ON m.id = path.parent WHERE path.id <> ?1
+		), hit AS (SELECT depth FROM path WHERE id = ?1)
+		SELECT id, depth FROM path WHERE depth IN (SELECT depth FROM hit UNION ALL SELECT depth - ?2 FROM hit) ORDER BY depth`,
+		thread, message, n).Scan(ctx, &steps)
+	if err != nil || len(steps) == 0 {
+		return "", false, s.translate(err)
+	}
+	if len(steps) == 2 {
+		following = steps[0].ID
+	}
+	return following, true, nil
+}
+
 // Node implements agent.Reader.
 func (s *Store) Node(ctx context.Context, message agent.ID) (agent.Node, error) {
 	var node agent.Node

@@ -108,3 +108,44 @@ func nodeIDs(list []agent.Node) []agent.ID {
 	}
 	return ids
 }
+
+func TestFollowing(t *testing.T) {
+	f := newFixture(t)
+	var ids []agent.ID
+	for i := range 4 {
+		q, a := f.exchange(fmt.Sprint("q", i), fmt.Sprint("a", i))
+		ids = append(ids, q.ID, a.ID)
+	}
+	edited, err := f.Edit(f.ctx, ids[2], agent.NewMessage{Thread: f.thread, Parts: text("q1b")})
+	f.ok(err)
+	f.reply("a1b")
+	f.end(agent.TurnDone)
+	_, _, err = f.MoveHead(f.ctx, f.thread, ids[2])
+	f.ok(err)
+	f.post("running")
+	queued := f.post("queued").Message
+	other := f.newThread("")
+	for name, tt := range map[string]struct {
+		thread, message agent.ID
+		n               int
+		want            agent.ID
+		onPath          bool
+	}{
+		"a step":               {f.thread, ids[2], 1, ids[3], true},
+		"some steps":           {f.thread, ids[1], 5, ids[6], true},
+		"no step":              {f.thread, ids[4], 0, "", true},
+		"beyond the end":       {f.thread, ids[5], 20, "", true},
+		"the first":            {f.thread, ids[0], 7, ids[7], true},
+		"another variant":      {f.thread, edited.Message.ID, 1, "", false},
+		"a queued one":         {f.thread, queued.ID, 1, "", false},
+		"a message of another": {other, ids[2], 1, "", false},
+		"no message":           {f.thread, agent.NewID(), 1, "", false},
+		"no thread":            {agent.NewID(), ids[2], 1, "", false},
+	} {
+		got, onPath, err := f.Following(f.ctx, tt.thread, tt.message, tt.n)
+		f.ok(err)
+		if got != tt.want || onPath != tt.onPath {
+			t.Errorf("%s: %q, %v; want %q, %v", name, got, onPath, tt.want, tt.onPath)
+		}
+	}
+}

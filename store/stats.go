@@ -13,12 +13,12 @@ import (
 type Stats struct {
 	Threads  int64 // not deleted
 	Messages int64
-	Spent    agent.MicroDollars // by replies since the given time
+	Spent    agent.MicroDollars // by turns begun since the given time
 	Bytes    int64              // of the database, free pages included
 }
 
-// Stats counts. It reads an index or two to the end: some milliseconds at
-// 100,000 messages.
+// Stats counts. It reads an index of threads and messages and the table of turns to the
+// end: some milliseconds at 100,000 messages.
 func (s *Store) Stats(ctx context.Context, since time.Time) (Stats, error) {
 	var out Stats
 	err := s.read(ctx, func(ctx context.Context, tx bun.Tx) error {
@@ -29,8 +29,9 @@ func (s *Store) Stats(ctx context.Context, since time.Time) (Stats, error) {
 		if out.Messages, err = tx.NewSelect().Model((*messageRow)(nil)).Count(ctx); err != nil {
 			return err
 		}
-		if err = tx.NewSelect().Model((*messageRow)(nil)).ColumnExpr("coalesce(sum(cost), 0)").
-			Where("created >= ?", micros(since)).Scan(ctx, &out.Spent); err != nil {
+		// Turns hold the sums of their replies, and their rows are few and narrow.
+		if err = tx.NewSelect().Model((*turnRow)(nil)).ColumnExpr("coalesce(sum(cost), 0)").
+			Where("started >= ?", micros(since)).Scan(ctx, &out.Spent); err != nil {
 			return err
 		}
 		return tx.NewRaw("SELECT (SELECT page_count FROM pragma_page_count) * (SELECT page_size FROM pragma_page_size)").Scan(ctx, &out.Bytes)

@@ -17,15 +17,23 @@ type Notice struct {
 	Kind NoticeKind
 	Text string
 	Undo *Undo
+	Link *Link
 }
 
-// Undo is the way back offered by a notice: a form.
+// Link leads from a notice to another page.
+type Link struct {
+	Label string
+	URL   string
+}
+
+// Undo is the way back, or elsewhere, offered by a notice: a form.
 type Undo struct {
 	Label  string // "Undo"
 	Action string // URL it posts to
 	Name   string // one field; "" for none
 	Value  string
 	CSRF   string
+	Leaves bool // the answer is another page, not a change of this one
 }
 
 // Failed makes the notice for a failure.
