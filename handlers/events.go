@@ -54,13 +54,20 @@ func (h *Events) serve(c echo.Context, thread agent.ID) error {
 	}
 	tab := &tab{Events: h, ctx: c.Request().Context(), thread: thread, present: h.present(c), open: map[agent.ID]*openReply{}}
 	for batch := range h.Feed.Subscribe(tab.ctx, thread, since) {
-		if err := tab.show(batch); err != nil {
+		err := tab.show(batch)
+		if tab.ctx.Err() != nil {
+			return nil // the reader left: nobody is there to be told
+		}
+		if err != nil {
 			h.Log.ErrorContext(tab.ctx, "event could not be shown", "thread", thread, "error", err)
 			return nil // the browser comes back, and is told from where it was
 		}
 		if err := tab.flush(out, batch); err != nil {
-			return nil //nolint:nilerr // the reader left: nobody is there to be told
+			return nil //nolint:nilerr // the reader left
 		}
+	}
+	if tab.ctx.Err() != nil {
+		return nil // the reader left
 	}
 	return out.Send("", "ash:bye", []byte("{}"))
 }

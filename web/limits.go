@@ -63,7 +63,7 @@ func within(d time.Duration) echo.MiddlewareFunc {
 }
 
 // streaming lets a response stay open: no deadline on the connection, and a
-// context that ends when the server begins to stop.
+// context that ends when the server stops and the stream has not ended by then.
 func (s *Server) streaming(next echo.HandlerFunc) echo.HandlerFunc {
 	return func(c echo.Context) error {
 		r := c.Request()

@@ -21,6 +21,10 @@ import (
 // 5 s of being asked.
 const stopTimeout = 4 * time.Second
 
+// farewell is how long streams have to end by themselves, so that the last events reach
+// the pages, before they are ended.
+const farewell = time.Second
+
 // Config is what a Server is made of.
 type Config struct {
 	Home   string   // where session.key lies; must exist
@@ -74,8 +78,8 @@ func build(cfg Config, table func(*Server, Routes) []route) (*Server, error) {
 }
 
 // Serve answers on all listeners until ctx ends, then stops in this order:
-// no new connections; Stopping; streams end; the answers under way are waited
-// for, up to 4 s in all. It closes the listeners and returns nil after a stop
+// no new connections; Stopping; streams end, the slow ones after a second; the
+// answers under way are waited for, up to 4 s in all. It closes the listeners and returns nil after a stop
 // that was asked for, whatever had to be cut off.
 func (s *Server) Serve(ctx context.Context, listeners ...net.Listener) error {
 	srv := &http.Server{
@@ -121,7 +125,8 @@ func (s *Server) stop(ctx context.Context, srv *http.Server, listeners []net.Lis
 	if s.stopping != nil {
 		warn("stopping", s.stopping(ctx))
 	}
-	s.end()
+	defer s.end()
+	defer time.AfterFunc(farewell, s.end).Stop()
 	if err := srv.Shutdown(ctx); err != nil {
 		warn("answers cut off", err)
 		warn("closing", srv.Close())

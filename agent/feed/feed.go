@@ -55,7 +55,8 @@ func New(pace time.Duration) *Feed {
 	}
 }
 
-// Close ends every subscription. Publishing afterwards is allowed and reaches nobody.
+// Close ends every subscription, after what was published before. Publishing afterwards is allowed
+// and need reach nobody.
 func (f *Feed) Close() { f.end.Do(func() { close(f.closed) }) }
 
 // Last implements agent.Feed.
@@ -156,8 +157,14 @@ func (f *Feed) deliver(ctx context.Context, r *reader, yield func(agent.Batch) b
 			return
 		}
 		if !f.wait(ctx, r) {
-			return
+			break
 		}
+	}
+	if ctx.Err() != nil {
+		return
+	}
+	if last := f.collect(r); len(last.Events) > 0 || last.Resync { // published in the instant before Close
+		yield(last)
 	}
 }
 

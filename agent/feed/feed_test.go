@@ -279,6 +279,30 @@ func TestCloseAndCancelEndSubscriptions(t *testing.T) {
 	}
 }
 
+func TestCloseComesAfterWhatWasPublished(t *testing.T) {
+	for range 200 { // which of two ready channels is taken is chance
+		f := New(0)
+		told := make(chan string, 1)
+		waiting := make(chan struct{})
+		go func() {
+			all := ""
+			for b := range f.Subscribe(t.Context(), thread, agent.EventID{}) {
+				if b.Resync {
+					close(waiting)
+				}
+				all = describe(b)
+			}
+			told <- all
+		}()
+		<-waiting
+		f.Publish(ended("a", "the last words"))
+		f.Close()
+		if got := <-told; got != "complete" {
+			t.Fatalf("told %q before the end", got)
+		}
+	}
+}
+
 func TestNothingHappeningIsTold(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := New(0)
