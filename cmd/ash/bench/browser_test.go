@@ -112,8 +112,16 @@ func (b *browser) mustSay(thread, text string) {
 // begin starts a conversation with a message and returns its id.
 func (b *browser) begin(text string) string {
 	b.t.Helper()
-	status, header, body, err := b.post("/chat", url.Values{"text": {text}, "form": {string(agent.NewID())}})
-	return b.begun(status, header, body, err)
+	thread, err := b.tryBegin(text)
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	return thread
+}
+
+// tryBegin is begin for a server that may be gone.
+func (b *browser) tryBegin(text string) (string, error) {
+	return begun(b.post("/chat", url.Values{"text": {text}, "form": {string(agent.NewID())}}))
 }
 
 // beginWith starts a conversation with a message and a file, and returns its id.
@@ -133,17 +141,35 @@ func (b *browser) beginWith(text, name, content string) string {
 		b.t.Fatal(err)
 	}
 	req.Header.Set("Content-Type", w.FormDataContentType())
-	status, header, body, err := b.send(req)
-	return b.begun(status, header, body, err)
+	thread, err := begun(b.send(req))
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	return thread
 }
 
-func (b *browser) begun(status int, header http.Header, body string, err error) string {
-	b.t.Helper()
-	m := threadPattern.FindStringSubmatch(header.Get("HX-Redirect"))
-	if err != nil || status != http.StatusOK || m == nil {
-		b.t.Fatalf("POST /chat: %d %v\n%s", status, err, body)
+// begun reads the answer to the first message: where the conversation is.
+func begun(status int, header http.Header, body string, err error) (string, error) {
+	if err != nil {
+		return "", err
 	}
-	return m[1]
+	m := threadPattern.FindStringSubmatch(header.Get("HX-Redirect"))
+	if status != http.StatusOK || m == nil {
+		return "", fmt.Errorf("POST /chat: %d\n%s", status, body)
+	}
+	return m[1], nil
+}
+
+// stream opens an event stream without a page. The caller closes it.
+func (b *browser) stream(path string) (io.ReadCloser, error) {
+	resp, err := b.client.Get(b.url + path)
+	if err != nil {
+		return nil, err
+	}
+	if resp.StatusCode != http.StatusOK {
+		return nil, errors.Join(fmt.Errorf("GET %s: %s", path, resp.Status), resp.Body.Close())
+	}
+	return resp.Body, nil
 }
 
 // rest waits until nothing is being written in a conversation.

@@ -12,7 +12,9 @@ var kinds = []struct {
 	tokens func(n int) []string
 }{
 	{"paragraph", func(n int) []string { return repeat(n, "word ") }},
-	{"code", func(n int) []string { return append([]string{"```go\n"}, repeat(n-1, "x", " :=", " f(", "y)", "\n")...) }},
+	{"code", func(n int) []string {
+		return append([]string{"```go\n"}, repeat(n-1, "x", " :=", " f(", "y)", "\n")...)
+	}},
 	{"list", func(n int) []string { return repeat(n, "- ", "one ", "thing ", "more", "\n") }},
 	{"table", func(n int) []string {
 		return append([]string{"| a | b |\n|---|---|\n"}, repeat(n-1, "| ", "cell", " | ", "value", " |\n")...)

@@ -16,27 +16,29 @@ import (
 // model is a model server that speaks OpenAI's format and does nothing but that: llmtest's servers, which
 // fail in every way there is, take more of the processor per token than what is measured here.
 type model struct {
-	url string
+	url    string
+	hangUp func() // closes all connections
 
 	mu     sync.Mutex
-	answer func(question string) answer
-	asked  int    // questions, without those for a title
-	last   string // the body of the last
+	answer answer
+	last   string // the body of the last question, titles aside
+	asked  int    // requests in all
 }
 
 // answer is what a model says.
 type answer struct {
 	tokens []string
-	every  time.Duration // between two tokens, each sent at once; 0 is full speed
+	every  time.Duration // between two tokens; 0 is full speed
+	eager  bool          // at full speed, too, send each token on its own
 	stamp  bool          // say the time of sending instead of tokens
 }
 
-// newModel starts a model server; every question gets answer.
-func newModel(t testing.TB, fixed answer) *model {
+// newModel starts a model server; every question gets a.
+func newModel(t testing.TB, a answer) *model {
 	t.Helper()
-	m := &model{answer: func(string) answer { return fixed }}
+	m := &model{answer: a}
 	s := httptest.NewServer(m)
-	m.url = s.URL
+	m.url, m.hangUp = s.URL, s.CloseClientConnections
 	t.Cleanup(func() {
 		s.CloseClientConnections()
 		s.Close()
@@ -45,17 +47,14 @@ func newModel(t testing.TB, fixed answer) *model {
 }
 
 // says changes the answer to every further question.
-func (m *model) says(a answer) { m.thinks(func(string) answer { return a }) }
-
-// thinks makes the answers depend on the questions: the bodies as they came.
-func (m *model) thinks(fn func(question string) answer) {
+func (m *model) says(a answer) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.answer = fn
+	m.answer = a
 }
 
-// questions counts what was asked so far, titles aside.
-func (m *model) questions() int {
+// requested counts the requests so far.
+func (m *model) requested() int {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return m.asked
@@ -96,19 +95,19 @@ func (m *model) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 }
 
 func (m *model) next(body string) answer {
-	if strings.Contains(body, "You name conversations") {
+	title := strings.Contains(body, "You name conversations")
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.asked++
+	if title {
 		return answer{tokens: []string{"A measured talk"}}
 	}
-	m.mu.Lock()
-	m.asked++
 	m.last = body
-	fn := m.answer
-	m.mu.Unlock()
-	return fn(body)
+	return m.answer
 }
 
 // stream sends the tokens; it reports false when the reader went away. At full speed the first
-// goes out at once and the rest as the buffer fills, as a server under load would send them.
+// goes out at once and the rest as the buffer fills, unless the answer is eager.
 func (a answer) stream(r *http.Request, out *bufio.Writer, w http.Flusher) bool {
 	start := time.Now()
 	for i, token := range a.tokens {
@@ -127,7 +126,7 @@ func (a answer) stream(r *http.Request, out *bufio.Writer, w http.Flusher) bool 
 		if _, err := out.WriteString(chunkTail); err != nil {
 			return false
 		}
-		if i == 0 || a.every > 0 {
+		if i == 0 || a.eager || a.every > 0 {
 			if out.Flush() != nil {
 				return false
 			}

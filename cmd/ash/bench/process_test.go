@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -228,6 +229,28 @@ func (p *process) open() map[string]int {
 		kind, _, _ := strings.Cut(target, ":[")
 		out[kind]++
 	}
+	return out
+}
+
+// goroutines ends the process and returns where each goroutine it had was begun, sorted.
+func (p *process) goroutines() []string {
+	p.t.Helper()
+	if err := p.cmd.Process.Signal(syscall.SIGQUIT); err != nil {
+		p.t.Fatal(err)
+	}
+	<-p.gone
+	var out []string
+	for stack := range strings.SplitSeq(p.log.String(), "\n\n") {
+		if !strings.HasPrefix(stack, "goroutine ") {
+			continue
+		}
+		lines := strings.Split(strings.TrimSpace(stack), "\n")
+		out = append(out, lines[max(0, len(lines)-2)])
+	}
+	if len(out) == 0 {
+		p.t.Fatalf("no goroutines in what the process said:\n%s", p.log.String())
+	}
+	slices.Sort(out)
 	return out
 }
 

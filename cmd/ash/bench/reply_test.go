@@ -10,29 +10,46 @@ import (
 )
 
 // BenchmarkReply is a reply of 500 tokens at full speed: from sending the message to the first token and to
-// the end on the page, beside the same reply asked of the model server directly and through the bare proxy. At its end the whole
-// is stored and shown; the message itself was on the disk before the model was asked.
+// the end on the page, beside the same reply asked of the model server directly and through the bare proxy. At
+// its end the whole is stored and shown; the message itself was on the disk before the model was asked.
+// It is measured with a model server that sends each token on its own, as they do, and with one that sends
+// them in pieces of 32 KB.
 func BenchmarkReply(b *testing.B) {
-	m := newModel(b, answer{tokens: words(500)})
+	for _, kind := range []struct {
+		name   string
+		answer answer
+	}{
+		{"token by token", answer{tokens: words(500), eager: true}},
+		{"in large pieces", answer{tokens: words(500)}},
+	} {
+		b.Run(kind.name, func(b *testing.B) { replies(b, kind.answer) })
+	}
+}
+
+func replies(b *testing.B, a answer) {
+	m := newModel(b, a)
 	proxy, p := bare(b, m), ash(b, b.TempDir(), m)
 	page := visit(b, p)
-	x := page.open(page.begin("hello"), nil)
-	page.rest(x.thread)
 	client := &http.Client{Transport: &http.Transport{}}
 	var direct, directWhole, proxied, acked, first, whole samples
 	for b.Loop() {
+		x := page.open(page.begin("hello"), nil)
+		page.rest(x.thread)
 		f, w := ask(b, client, m.url)
 		direct, directWhole = append(direct, f), append(directWhole, w)
 		_, w = ask(b, client, proxy.url)
 		proxied = append(proxied, w)
 		a, f, w := x.exchange("And now?")
 		acked, first, whole = append(acked, a), append(first, f), append(whole, w)
+		x.close()
 	}
 	b.ReportMetric(direct.median(), "ms/direct-first")
 	b.ReportMetric(directWhole.median(), "ms/direct")
 	b.ReportMetric(proxied.median(), "ms/bare")
 	b.ReportMetric(acked.median(), "ms/acknowledged")
+	b.ReportMetric(first.least()-direct.least(), "ms/first-added-least")
 	b.ReportMetric(whole.median(), "ms/whole")
+	b.ReportMetric(whole.least()/directWhole.least(), "x-direct-least")
 	figure(b, first.median()-direct.median(), "ms/first-added", 5)
 	figure(b, whole.median()/directWhole.median(), "x-direct", 8)
 	b.ReportMetric(0, "ns/op")
