@@ -6,9 +6,9 @@ package static
 func hashed(name string) string {
 	switch name {
 	case "app.css":
-		return "app-4653f4b18b.css"
+		return "app-814b51dff0.css"
 	case "app.js":
-		return "app-be43c76ccb.js"
+		return "app-0fbeed317f.js"
 	case "geist-mono.woff2":
 		return "geist-mono-684ad5b531.woff2"
 	case "geist.woff2":
@@ -26,10 +26,10 @@ func hashed(name string) string {
 // find returns what is known of a file of dist.
 func find(file string) (asset, bool) {
 	switch file {
-	case "app-4653f4b18b.css":
-		return asset{media: "text/css; charset=utf-8", etag: "4653f4b18b", gzip: true, brotli: true}, true
-	case "app-be43c76ccb.js":
-		return asset{media: "text/javascript; charset=utf-8", etag: "be43c76ccb", gzip: true, brotli: true}, true
+	case "app-814b51dff0.css":
+		return asset{media: "text/css; charset=utf-8", etag: "814b51dff0", gzip: true, brotli: true}, true
+	case "app-0fbeed317f.js":
+		return asset{media: "text/javascript; charset=utf-8", etag: "0fbeed317f", gzip: true, brotli: true}, true
 	case "geist-mono-684ad5b531.woff2":
 		return asset{media: "font/woff2", etag: "684ad5b531", gzip: false, brotli: false}, true
 	case "geist-19f9c92546.woff2":

@@ -3,17 +3,20 @@ import { post } from "./net.js";
 import { notify } from "./notices.js";
 import { phrase } from "./phrases.js";
 
+function wear(theme) {
+  const root = document.documentElement;
+  if (theme === "system") delete root.dataset.theme;
+  else root.dataset.theme = theme;
+}
+
 function themes(form) {
   form.addEventListener("submit", async (e) => {
     e.preventDefault();
-    const theme = e.submitter.value;
-    const root = document.documentElement;
-    if (theme === "system") delete root.dataset.theme;
-    else root.dataset.theme = theme;
+    wear(e.submitter.value);
     for (const b of form.querySelectorAll("button")) b.ariaPressed = String(b === e.submitter);
     const body = new FormData(form, e.submitter);
     try {
-      const answer = await post(form.action, body);
+      const answer = await post(form.action, body, { keepalive: true }); // also when the page is left at once
       if (!answer.ok) throw new Error(`status ${answer.status}`);
     } catch {
       notify("unsent");
@@ -38,6 +41,10 @@ function guard(form) {
 }
 
 export function editors() {
+  document.addEventListener("htmx:after:request", (e) => { // the palette's commands
+    const theme = e.target.matches?.('form[action="/settings/theme"]') && e.target.querySelector("[name=theme]");
+    if (theme && e.detail.ctx.response.status < 300) wear(theme.value);
+  });
   const theme = document.querySelector("[data-theme-form]");
   if (theme) themes(theme);
   const file = document.querySelector("form[data-guard]");
