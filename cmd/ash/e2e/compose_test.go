@@ -106,7 +106,7 @@ func TestDoubleSubmitIsOneMessage(t *testing.T) {
 		m.says("Once more.")
 		b := visit(t, s, serveModel(t, m).url, "/chat/new")
 		b.write("#text", "Begin, but once")
-		b.run(chromedp.KeyEvent(enter), chromedp.KeyEvent(enter))
+		b.press(enter + enter)
 		b.until(newThread)
 		b.answered("Once.")
 		b.until(online)

@@ -18,6 +18,7 @@ import (
 	"github.com/chromedp/cdproto/runtime"
 	"github.com/chromedp/cdproto/target"
 	"github.com/chromedp/chromedp"
+	"github.com/chromedp/chromedp/kb"
 )
 
 // patience is how long anything may take that is not itself about time.
@@ -306,11 +307,27 @@ func (b *tab) rewrite(selector, text string) {
 	b.run(input.InsertText(text))
 }
 
-// press presses a key, with modifiers held.
+// press presses a key as a keyboard does, with modifiers held: what the page prevents on keydown does not happen.
 func (b *tab) press(key string, modifiers ...input.Modifier) {
 	b.t.Helper()
-	b.run(chromedp.KeyEvent(key, chromedp.KeyModifiers(modifiers...)))
+	for _, r := range key {
+		down := kb.Encode(r)
+		first, last := down[0], down[len(down)-1]
+		for _, m := range modifiers {
+			first.Modifiers |= m
+			last.Modifiers |= m
+		}
+		if len(down) == 3 && first.Modifiers&^input.ModifierShift == 0 { // it also types something
+			first.Text, first.UnmodifiedText = down[1].Text, down[1].UnmodifiedText
+		}
+		b.run(first, last)
+	}
 }
 
 // bringToFront shows a tab that another one of its window hides.
 func bringToFront() chromedp.Action { return page.BringToFront() }
+
+// scheme makes the device prefer a colour scheme.
+func scheme(name string) chromedp.Action {
+	return emulation.SetEmulatedMedia().WithFeatures([]*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: name}})
+}
