@@ -11,6 +11,7 @@ import (
 
 	"ash/agent"
 	"ash/handlers/sse"
+	"ash/views/components"
 )
 
 // Control is the API of the command line, served on the unix socket in the home
@@ -146,7 +147,7 @@ func (h Control) post(c echo.Context) error {
 	if err := json.NewDecoder(c.Request().Body).Decode(&m); err != nil {
 		return agent.Wrap(agent.CodeInvalid, err, "The request is not the JSON this API takes.")
 	}
-	text, err := clean(m.Text)
+	text, err := m.check()
 	if err == nil && m.Model != "" {
 		_, err = h.Engine.PatchThread(ctx, thread, agent.ThreadPatch{Model: &m.Model})
 	}
@@ -161,6 +162,20 @@ func (h Control) post(c echo.Context) error {
 		return err
 	}
 	return c.JSON(http.StatusOK, ControlPosted{Message: posted.Message.ID, Turn: posted.Turn.ID, State: posted.Message.State})
+}
+
+// check holds a message to the bounds of the composer's form, and returns its text.
+func (m ControlMessage) check() (string, error) {
+	text, err := clean(m.Text)
+	switch {
+	case err != nil:
+		return "", err
+	case len(text) > maxText:
+		return "", agent.Errorf(agent.CodeInvalid, "The message is too long: at most %s.", components.Bytes(maxText))
+	case len(m.Form) > 64 || len(m.Model) > 200:
+		return "", agent.Errorf(agent.CodeInvalid, "The request is not the JSON this API takes.")
+	}
+	return text, nil
 }
 
 func (h Control) goOn(c echo.Context) error {

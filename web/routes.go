@@ -155,7 +155,7 @@ func (s *Server) register(r Routes, table []route) {
 	}
 	s.echo.RouteNotFound("/*", func(echo.Context) error { return echo.ErrNotFound }, stacks[page]...)
 	if r.Control != nil {
-		r.Control(s.echo.Group("/control", socketOnly, limitBody(maxForm)))
+		r.Control(s.echo.Group("/control", socketOnly, limitBody(maxUpload)))
 	}
 }
 

@@ -9,8 +9,11 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"slices"
 	"strings"
 	"sync"
+	"syscall"
+	"unicode/utf8"
 
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
@@ -19,8 +22,9 @@ import (
 	"ash/handlers"
 )
 
-// maxPiped bounds what is read from standard input for one message, in bytes.
-const maxPiped = 10 << 20
+// maxPiped bounds what is read from standard input for one message, in bytes: as
+// much as a message may hold.
+const maxPiped = 1 << 20
 
 // chatFlags are the flags of ash chat.
 type chatFlags struct {
@@ -49,13 +53,10 @@ Exit codes: 0 answered, 1 failed, 2 wrong usage, 3 model or server unavailable, 
   git diff | ash chat -m "Review this" --model ollama/qwen3:8b
   ash chat --last -m "Shorter, please" --json`,
 		Args: func(cmd *cobra.Command, args []string) error {
-			if err := cobra.NoArgs(cmd, args); err != nil {
-				return usageError{err}
-			}
 			if f.thread != "" && f.last {
 				return usageError{errors.New("--thread and --last exclude each other")}
 			}
-			return nil
+			return usageArgs(cobra.NoArgs)(cmd, args)
 		},
 		RunE: func(cmd *cobra.Command, _ []string) error { return runChat(cmd, home, f) },
 	}
@@ -69,29 +70,33 @@ Exit codes: 0 answered, 1 failed, 2 wrong usage, 3 model or server unavailable, 
 }
 
 func runChat(cmd *cobra.Command, home func() (string, error), f chatFlags) (err error) {
-	ctx := context.WithoutCancel(cmd.Context()) // Ctrl-C stops an answer: see stopOnInterrupt
+	interrupts := make(chan os.Signal, 1)
+	signal.Notify(interrupts, os.Interrupt, syscall.SIGTERM)
+	defer signal.Stop(interrupts)
+	ctx := context.WithoutCancel(cmd.Context()) // an interrupt stops the answer, and its end is still told
 	dir, err := home()
 	if err != nil {
 		return err
+	}
+	// Read before the home is taken: whoever writes at the other end may take long, or be Ash itself.
+	message, in := f.message, bufio.NewReader(cmd.InOrStdin())
+	piped := !isTerminal(cmd.InOrStdin())
+	if piped {
+		if message, err = withInput(message, in); err != nil {
+			return err
+		}
 	}
 	link, err := connect(ctx, dir, f.modelFlags)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, link.close()) }()
-	t := &terminal{link: link, in: bufio.NewReader(cmd.InOrStdin()), out: cmd.OutOrStdout(), notes: cmd.ErrOrStderr(), json: f.json, model: link.model}
+	t := &terminal{link: link, in: in, out: cmd.OutOrStdout(), notes: cmd.ErrOrStderr(), json: f.json, interrupts: interrupts}
 	if err := t.choose(ctx, f); err != nil {
 		return err
 	}
-	piped := !isTerminal(cmd.InOrStdin())
-	if f.message == "" && !piped {
+	if message == "" && !piped {
 		return t.converse(ctx)
-	}
-	message := f.message
-	if piped {
-		if message, err = withInput(message, t.in); err != nil {
-			return err
-		}
 	}
 	return t.say(ctx, message)
 }
@@ -105,8 +110,13 @@ func withInput(message string, in io.Reader) (string, error) {
 	if len(b) > maxPiped {
 		return "", agent.Errorf(agent.CodeInvalid, "Standard input is longer than %d MB. Send less of it.", maxPiped>>20)
 	}
+	if !utf8.Valid(b) {
+		return "", agent.Errorf(agent.CodeInvalid, "Standard input is not text in UTF-8. Attach such a file in the browser.")
+	}
 	input := strings.TrimSpace(string(b))
 	switch {
+	case input == "" && strings.TrimSpace(message) == "":
+		return "", agent.Errorf(agent.CodeInvalid, "There is no message: give one with -m, or pipe one in.")
 	case input == "":
 		return message, nil
 	case message == "":
@@ -122,21 +132,25 @@ func isTerminal(r io.Reader) bool {
 
 // terminal is one conversation in the terminal.
 type terminal struct {
-	link   *link
-	in     *bufio.Reader
-	out    io.Writer
-	notes  io.Writer
-	json   bool
-	model  string
-	thread agent.ID
+	link       *link
+	in         *bufio.Reader
+	out        io.Writer
+	notes      io.Writer
+	json       bool
+	model      string           // of the conversation from here on; "" leaves it
+	thread     agent.ID         // "" until something is said in a new one
+	interrupts <-chan os.Signal // Ctrl-C, and the request to end
+	leaving    bool             // the request to end came
 }
 
-// choose finds the conversation to go on in, or makes one.
-func (t *terminal) choose(ctx context.Context, f chatFlags) error {
+// choose finds the conversation to go on in. A new one is made when something is said in it.
+func (t *terminal) choose(ctx context.Context, f chatFlags) (err error) {
+	if !t.link.own() || f.thread != "" || f.last { // otherwise the flag already stands in the settings
+		t.model = f.model
+	}
 	switch {
 	case f.thread != "":
-		id, err := agent.ParseID(f.thread)
-		t.thread = id
+		t.thread, err = agent.ParseID(f.thread)
 		return err
 	case f.last:
 		threads, err := t.link.threads(ctx)
@@ -146,12 +160,10 @@ func (t *terminal) choose(ctx context.Context, f chatFlags) error {
 		if len(threads) == 0 {
 			return agent.Errorf(agent.CodeNotFound, "There is no conversation yet.")
 		}
-		t.thread = threads[0].ID
-		return nil
+		// The list has pinned ones first.
+		t.thread = slices.MaxFunc(threads, func(a, b handlers.ControlThread) int { return a.Updated.Compare(b.Updated) }).ID
 	}
-	made, err := t.link.create(ctx)
-	t.thread = made.ID
-	return err
+	return nil
 }
 
 const chatHelp = `/new       begin another conversation
@@ -163,22 +175,54 @@ Ctrl-C stops an answer; at the prompt it leaves.`
 // converse reads messages until the person leaves.
 func (t *terminal) converse(ctx context.Context) error {
 	fmt.Fprintln(t.notes, "Ash · /help for help, Ctrl-D to leave")
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	lines := t.lines(ctx)
 	for {
 		fmt.Fprint(t.notes, "› ")
-		line, err := t.in.ReadString('\n')
-		line = strings.TrimSpace(line)
-		if line == "" && err != nil {
-			fmt.Fprintln(t.notes)
-			return nil //nolint:nilerr // the end of the input is how one leaves
+		var line string
+		var more bool
+		select {
+		case line, more = <-lines:
+		case <-t.interrupts:
 		}
-		leave, failure := t.obey(ctx, line)
-		if leave {
+		if !more {
+			fmt.Fprintln(t.notes)
 			return nil
 		}
-		if failure != nil {
+		leave, failure := t.obey(ctx, line)
+		switch {
+		case leave || t.leaving:
+			return nil
+		case errors.Is(failure, context.Canceled):
+			fmt.Fprintln(t.notes, "[stopped]")
+		case failure != nil:
 			fmt.Fprintln(t.notes, agent.PublicOf(failure))
 		}
 	}
+}
+
+// lines reads the input beside everything else until it ends or ctx does. A read that
+// waits for the person ends with the process.
+func (t *terminal) lines(ctx context.Context) <-chan string {
+	out := make(chan string)
+	go func() {
+		defer close(out)
+		for {
+			line, err := t.in.ReadString('\n')
+			if line = strings.TrimSpace(line); line != "" || err == nil {
+				select {
+				case out <- line:
+				case <-ctx.Done():
+					return
+				}
+			}
+			if err != nil {
+				return // the end of the input is how one leaves
+			}
+		}
+	}()
+	return out
 }
 
 // obey carries out one line of the prompt.
@@ -190,12 +234,11 @@ func (t *terminal) obey(ctx context.Context, line string) (leave bool, err error
 	case "/help":
 		fmt.Fprintln(t.notes, chatHelp)
 	case "/new":
-		made, err := t.link.create(ctx)
-		if err != nil {
-			return false, err
-		}
-		t.thread = made.ID
+		t.thread = ""
 	case "/continue":
+		if t.thread == "" {
+			return false, agent.Errorf(agent.CodeInvalid, "Nothing was said yet.")
+		}
 		return false, t.follow(ctx, func(ctx context.Context) (agent.ID, error) {
 			p, err := t.link.goOn(ctx, t.thread)
 			return p.Turn, err
@@ -211,6 +254,13 @@ func (t *terminal) obey(ctx context.Context, line string) (leave bool, err error
 
 // say posts one message and prints the answer.
 func (t *terminal) say(ctx context.Context, text string) error {
+	if t.thread == "" {
+		made, err := t.link.create(ctx)
+		if err != nil {
+			return err
+		}
+		t.thread = made.ID
+	}
 	m := handlers.ControlMessage{Text: text, Form: string(agent.NewID()), Model: t.model}
 	return t.follow(ctx, func(ctx context.Context) (agent.ID, error) {
 		p, err := t.link.post(ctx, t.thread, m)
@@ -232,9 +282,12 @@ func (t *terminal) follow(ctx context.Context, begin func(context.Context) (agen
 	if err != nil {
 		return err
 	}
-	defer t.stopOnInterrupt(ctx)()
+	defer t.stopOnInterrupt(ctx, cancel)()
 	p := &printer{out: t.out, notes: t.notes, json: t.json}
 	for ev, err := range stream.events() {
+		if ctx.Err() != nil {
+			return ctx.Err() // interrupted twice
+		}
 		if err == nil {
 			err = p.print(ev)
 		}
@@ -248,23 +301,32 @@ func (t *terminal) follow(ctx context.Context, begin func(context.Context) (agen
 	return nil
 }
 
-// stopOnInterrupt makes Ctrl-C press Stop until the returned function is called.
-func (t *terminal) stopOnInterrupt(ctx context.Context) (done func()) {
-	interrupts := make(chan os.Signal, 1)
-	signal.Notify(interrupts, os.Interrupt)
+// stopOnInterrupt makes Ctrl-C press Stop until the returned function is called. Who
+// presses it again does not want to wait for the end: giveUp is called.
+func (t *terminal) stopOnInterrupt(ctx context.Context, giveUp func()) (done func()) {
 	over := make(chan struct{})
 	var watching sync.WaitGroup
+	stop := func() {
+		if err := t.link.stop(ctx, t.thread); err != nil && ctx.Err() == nil {
+			fmt.Fprintln(t.notes, agent.PublicOf(err))
+		}
+	}
 	watching.Go(func() {
-		select {
-		case <-interrupts:
-			if err := t.link.stop(ctx, t.thread); err != nil {
-				fmt.Fprintln(t.notes, agent.PublicOf(err))
+		for first := true; ; first = false {
+			select {
+			case s := <-t.interrupts:
+				t.leaving = t.leaving || s != os.Interrupt
+			case <-over:
+				return
 			}
-		case <-over:
+			if !first {
+				giveUp()
+				return
+			}
+			watching.Go(stop)
 		}
 	})
 	return func() {
-		signal.Stop(interrupts)
 		close(over)
 		watching.Wait()
 	}
@@ -289,10 +351,11 @@ type printer struct {
 }
 
 func (p *printer) print(ev handlers.ControlEvent) error {
+	switch {
+	case ev.Kind == "assistant" && ev.State != string(agent.MessageOpen), ev.Kind == "error":
+		p.failure = ev.Error
+	}
 	if p.json {
-		if ev.Error != nil && ev.Kind == "assistant" {
-			p.failure = ev.Error
-		}
 		return json.NewEncoder(p.out).Encode(ev)
 	}
 	var err error
@@ -311,10 +374,6 @@ func (p *printer) print(ev handlers.ControlEvent) error {
 		fmt.Fprintf(p.notes, "[%s waits for your approval in the browser: %s]\n", ev.Tool, ev.Text)
 	case "tool_result":
 		fmt.Fprintf(p.notes, "[%s %s]\n", ev.Tool, ev.State)
-	case "error":
-		if ev.Error != nil {
-			p.failure = ev.Error
-		}
 	}
 	return err
 }
@@ -345,7 +404,7 @@ func (p *printer) answer(ev handlers.ControlEvent) error {
 	if all := p.wrote + rest; all != "" && !strings.HasSuffix(all, "\n") {
 		rest += "\n"
 	}
-	p.wrote, p.paused, p.failure = "", false, ev.Error
+	p.wrote, p.paused = "", false
 	_, err := io.WriteString(p.out, rest)
 	return err
 }

@@ -13,9 +13,11 @@ import (
 // speaks the same API over the same socket.
 type link struct {
 	*client
-	model string // for every message of this command; "" leaves it to the thread
-	end   func() error
+	end func() error // nil when the server is another process
 }
+
+// own reports whether this command runs the server itself.
+func (l *link) own() bool { return l.end != nil }
 
 // connect finds the server of a home or becomes it. A server that already runs
 // uses its own providers: --base-url is refused then.
@@ -26,7 +28,7 @@ func connect(ctx context.Context, home string, f modelFlags) (*link, error) {
 			c.close()
 			return nil, agent.Errorf(agent.CodeConflict, "Ash already runs on %s with its own settings, so --base-url cannot be used. Stop it first, or set the provider up in Settings.", home)
 		}
-		return &link{client: c, model: f.model}, nil
+		return &link{client: c}, nil
 	}
 	overrides, err := f.overrides()
 	if err != nil {

@@ -94,7 +94,7 @@ model you choose.
   ash chat       talk in the terminal`,
 		SilenceUsage:  true,
 		SilenceErrors: true,
-		Args:          cobra.NoArgs,
+		Args:          usageArgs(cobra.NoArgs),
 		RunE:          func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	root.PersistentFlags().StringVar(&home, "home", "", "where Ash keeps everything (default $ASH_HOME, else ~/.ash)")

@@ -42,7 +42,7 @@ Until sign-in exists, Ash can only be reached from this machine.`,
 		Example: `  ash serve
   ash serve --listen 127.0.0.1:9000 --home /srv/ash
   ash serve --model openai/qwen3 --base-url http://127.0.0.1:1234/v1`,
-		Args: cobra.NoArgs,
+		Args: usageArgs(cobra.NoArgs),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			overrides, err := f.overrides()
 			if err != nil {

@@ -3,12 +3,12 @@ package main
 import (
 	"errors"
 	"fmt"
+	"os"
 
 	"github.com/spf13/cobra"
 
 	"ash/agent/config"
 	"ash/store"
-	"os"
 )
 
 func upgradeCommand(home func() (string, error)) *cobra.Command {
@@ -19,7 +19,7 @@ func upgradeCommand(home func() (string, error)) *cobra.Command {
 it was taken, and everything else that an older version may have left is checked.
 A server must not be running on the home. Serving does the same by itself; this command
 does it ahead of time and says what was done.`,
-		Args: cobra.NoArgs,
+		Args: usageArgs(cobra.NoArgs),
 		RunE: func(cmd *cobra.Command, _ []string) (err error) {
 			dir, err := home()
 			if err != nil {
