@@ -79,8 +79,9 @@ type tab struct {
 	thread  agent.ID
 	present presenter
 	open    map[agent.ID]*openReply
-	frame   bytes.Buffer // fragments of the batch being shown
-	named   []named      // events for app.js, sent after them
+	end     agent.Message // the last message that was told whole
+	frame   bytes.Buffer  // fragments of the batch being shown
+	named   []named       // events for app.js, sent after them
 }
 
 // named is an event that app.js handles.
@@ -219,24 +220,32 @@ func (t *tab) showUser(ev agent.UserEvent) error {
 	}
 	m := t.present.message(node, false)
 	if ev.Joined {
+		t.end = node.Message
 		return t.render(components.StreamJoined(m))
 	}
 	if err := t.demote(node.Parent); err != nil {
 		return err
 	}
+	t.end = node.Message
 	return t.render(components.StreamUpsert(m))
 }
 
 // demote takes from a reply what only the end of a conversation offers.
 func (t *tab) demote(parent agent.ID) error {
-	if parent == "" {
+	if parent == "" || parent == t.end.ID && !offersMore(t.end) {
 		return nil
 	}
 	node, err := t.Reader.Node(t.ctx, parent)
-	if err != nil || node.Role != agent.RoleAssistant || node.State == agent.MessageComplete {
+	if err != nil || !offersMore(node.Message) {
 		return err
 	}
 	return t.render(components.StreamClosed(t.present.message(node, false)))
+}
+
+// offersMore reports whether a message has something on the page that only the last one has: a reply
+// that was cut off offers to go on.
+func offersMore(m agent.Message) bool {
+	return m.Role == agent.RoleAssistant && m.State != agent.MessageComplete
 }
 
 func (t *tab) showCall(c agent.ToolCall) error {

@@ -60,6 +60,7 @@ func (t *tab) showClosed(m agent.Message) error {
 	}
 	reply := t.open[m.ID]
 	delete(t.open, m.ID)
+	t.end = m
 	if m.State == agent.MessageComplete && len(m.Calls) == 0 {
 		t.notify(components.Short(m.ID), "", m.Text(), false)
 	}

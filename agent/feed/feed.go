@@ -23,6 +23,10 @@ import (
 // so that it can tell its own reader that it is there.
 const Idle = 15 * time.Second
 
+// moment is how long a change in a list waits for others, so that a house full of
+// conversations does not tell every page of each on its own.
+const moment = 50 * time.Millisecond
+
 // maxTopics is how many threads' events are kept; beyond it, those idle longest go first.
 const maxTopics = 64
 
@@ -43,7 +47,8 @@ type Feed struct {
 }
 
 // New returns an empty feed with a fresh boot id. Deltas reach a subscriber at
-// most once per pace (0: at once); the first of a stretch and every other event are not delayed.
+// most once per pace (0: at once); the first of a stretch is not delayed, nor is any other event but
+// those that only change a row in a list.
 func New(pace time.Duration) *Feed {
 	return &Feed{
 		boot:    rand.Text()[:10],
@@ -86,11 +91,10 @@ func (f *Feed) Publish(e agent.Envelope) agent.EventID {
 	if e.Thread != "" {
 		t = f.topic(e.Thread)
 	}
-	delta := t.append(e)
-	t.wake(delta)
-	if !delta && len(f.all.readers) > 0 {
-		f.all.append(e)
-		f.all.wake(false)
+	u := t.append(e)
+	t.wake(u)
+	if u != paced && len(f.all.readers) > 0 {
+		f.all.wake(f.all.append(e))
 	}
 	return e.ID
 }
@@ -169,38 +173,39 @@ func (f *Feed) deliver(ctx context.Context, r *reader, yield func(agent.Batch) b
 }
 
 // wait blocks until there is something to deliver. After deltas were delivered,
-// further ones are held back until the pace allows them; nothing else is.
+// further ones are held back until the pace allows them, and rows of lists wait a
+// moment for company; nothing else is delayed.
 func (f *Feed) wait(ctx context.Context, r *reader) bool {
-	idle := time.NewTimer(Idle)
-	defer idle.Stop()
 	r.idle = false
-	select {
-	case <-r.urgent:
-		return true
-	case <-idle.C:
-		r.idle = true
-		return true
-	case <-ctx.Done():
-		return false
-	case <-f.closed:
-		return false
-	case <-r.deltas:
-	}
-	left := f.pace - time.Since(r.paced)
-	if left <= 0 {
-		return true
-	}
-	timer := time.NewTimer(left)
+	timer := time.NewTimer(Idle)
 	defer timer.Stop()
-	select {
-	case <-r.urgent:
-	case <-timer.C:
-	case <-ctx.Done():
-		return false
-	case <-f.closed:
-		return false
+	due := time.Now().Add(Idle)
+	for waiting := false; ; waiting = true {
+		at := due
+		select {
+		case <-r.signals[atOnce]:
+			return true
+		case <-r.signals[paced]:
+			at = r.paced.Add(f.pace)
+		case <-r.signals[leisurely]:
+			at = time.Now().Add(moment)
+		case <-timer.C:
+			r.idle = !waiting
+			return true
+		case <-ctx.Done():
+			return false
+		case <-f.closed:
+			return false
+		}
+		left := time.Until(at)
+		if left <= 0 {
+			return true
+		}
+		if at.Before(due) {
+			due = at
+			timer.Reset(left)
+		}
 	}
-	return true
 }
 
 var (

@@ -181,6 +181,48 @@ func TestDeltasArePacedButNothingElseIs(t *testing.T) {
 	})
 }
 
+func TestRowsOfListsWaitForCompany(t *testing.T) {
+	row := agent.Envelope{Event: agent.ThreadEvent{}}
+	for name, tt := range map[string]struct {
+		after time.Duration // of the first row
+		event agent.Envelope
+		want  string
+	}{
+		"alone":                         {moment / 2, row, "50ms thread thread"},
+		"something urgent takes them":   {moment / 2, ended("a", "x"), "25ms thread complete"},
+		"so does the first delta":       {moment / 2, delta("a", "x"), "25ms thread +x"},
+		"a head that moved is no row":   {0, agent.Envelope{Thread: thread, Event: agent.ThreadEvent{Moved: true}}, "0s thread thread"},
+		"what comes later waits itself": {3 * moment / 2, row, "50ms thread"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				f := New(33 * time.Millisecond)
+				since := f.Last()
+				begin := time.Now()
+				ctx, cancel := context.WithCancel(t.Context())
+				got := ""
+				go func() {
+					for b := range f.Subscribe(ctx, thread, since) {
+						if got == "" {
+							got = fmt.Sprint(time.Since(begin), " ", describe(b))
+						}
+					}
+				}()
+				synctest.Wait()
+				f.Publish(row)
+				time.Sleep(tt.after)
+				f.Publish(tt.event)
+				time.Sleep(2 * moment)
+				cancel()
+				synctest.Wait()
+				if got != tt.want {
+					t.Errorf("got %q, want %q", got, tt.want)
+				}
+			})
+		})
+	}
+}
+
 func TestSlowReaderSeesEverythingOnceOrIsResynchronised(t *testing.T) {
 	f := New(0)
 	since := f.Last()

@@ -9,12 +9,11 @@ import (
 
 // reader is one subscription: how far it has read in each of its topics.
 type reader struct {
-	places []place
-	resync bool // must be told that something was missed
-	idle   bool // nothing happened for Idle
-	urgent chan struct{}
-	deltas chan struct{}
-	paced  time.Time // when deltas were last delivered
+	places  []place
+	resync  bool                         // must be told that something was missed
+	idle    bool                         // nothing happened for Idle
+	signals [leisurely + 1]chan struct{} // by urgency
+	paced   time.Time                    // when deltas were last delivered
 }
 
 // place is a position in a topic: the number of the next entry, and how much
@@ -28,7 +27,10 @@ type place struct {
 
 // join registers a reader of topics after since. f.mu is held.
 func (f *Feed) join(topics []*topic, since agent.EventID) *reader {
-	r := &reader{urgent: make(chan struct{}, 1), deltas: make(chan struct{}, 1)}
+	r := &reader{}
+	for u := range r.signals {
+		r.signals[u] = make(chan struct{}, 1)
+	}
 	known := since.Boot == f.boot && since.Seq <= f.seq
 	for _, t := range topics {
 		if !known || since.Seq < t.lost {

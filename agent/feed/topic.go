@@ -33,16 +33,16 @@ type entry struct {
 	dead  bool     // covered by the event that ended its lane
 }
 
-// append adds an event and reports whether it was a delta.
-func (t *topic) append(e agent.Envelope) bool {
+// append adds an event and says how urgent it is.
+func (t *topic) append(e agent.Envelope) urgency {
 	t.newest = e.ID.Seq
 	switch ev := e.Event.(type) {
 	case agent.AssistantDelta:
 		t.extend(e, ev.Message, ev.Text)
-		return true
+		return paced
 	case agent.ToolProgress:
 		t.extend(e, ev.Call, ev.Text)
-		return true
+		return paced
 	case agent.AssistantEvent:
 		if ev.Message.State == agent.MessageOpen {
 			t.openReply, t.openAt = ev.Message.ID, t.first+len(t.entries)
@@ -53,7 +53,10 @@ func (t *topic) append(e agent.Envelope) bool {
 		t.bury(ev.Call.ID)
 	}
 	t.push(entry{event: e})
-	return false
+	if ev, ok := e.Event.(agent.ThreadEvent); ok && !ev.Moved {
+		return leisurely
+	}
+	return atOnce
 }
 
 // extend adds a delta to the last entry when it continues it.
@@ -159,15 +162,20 @@ func partsSize(parts []agent.Part) int {
 	return n
 }
 
+// urgency is how soon a reader is told of an event.
+type urgency int
+
+const (
+	atOnce    urgency = iota
+	paced             // deltas: at the pace of frames
+	leisurely         // rows of lists: with what comes next, or after a moment
+)
+
 // wake tells readers that there is something, at most once until they look.
-func (t *topic) wake(delta bool) {
+func (t *topic) wake(u urgency) {
 	for r := range t.readers {
-		signal := r.urgent
-		if delta {
-			signal = r.deltas
-		}
 		select {
-		case signal <- struct{}{}:
+		case r.signals[u] <- struct{}{}:
 		default:
 		}
 	}
