@@ -1,8 +1,10 @@
 package agent
 
 import (
+	"strings"
 	"testing"
 	"time"
+	"unicode/utf8"
 )
 
 func TestNextStep(t *testing.T) {
@@ -87,6 +89,20 @@ func TestFirstWords(t *testing.T) {
 			t.Errorf("FirstWords(%q, %d) = %q, want %q", tt.text, tt.limit, got, tt.want)
 		}
 	}
+}
+
+func FuzzClip(f *testing.F) {
+	f.Add("héllo", 2)
+	f.Add("日本", 4)
+	f.Fuzz(func(t *testing.T, s string, n int) {
+		if n < 0 || !utf8.ValidString(s) {
+			return
+		}
+		got := Clip(s, n)
+		if len(got) > n || !strings.HasPrefix(s, got) || !utf8.ValidString(got) || (len(s) <= n && got != s) {
+			t.Errorf("Clip(%q, %d) = %q", s, n, got)
+		}
+	})
 }
 
 func TestCost(t *testing.T) {

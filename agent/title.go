@@ -5,8 +5,6 @@ import (
 	"context"
 	"strings"
 	"time"
-	"unicode"
-	"unicode/utf8"
 )
 
 const (
@@ -79,38 +77,10 @@ func (e *Engine) titleByModel(ctx context.Context, thread ID) error {
 }
 
 func titlePrompt(path []Message) Prompt {
-	said := "Person: " + clip(path[0].Text(), 1500) + "\n\nAssistant: " + clip(path[1].Text(), 1500)
+	said := "Person: " + Clip(path[0].Text(), 1500) + "\n\nAssistant: " + Clip(path[1].Text(), 1500)
 	return Prompt{
 		System:    "You name conversations. Answer with a title of two to six words in the language of the conversation: no quotes, no full stop, nothing else.",
 		Messages:  []PromptMessage{{Role: RoleUser, Parts: []Part{Text{Text: "Name this conversation:\n\n" + said}}}},
 		MaxTokens: 64,
 	}
-}
-
-// FirstWords returns the beginning of text on one line, at most limit
-// characters, cut at a word where there is one.
-func FirstWords(text string, limit int) string {
-	text = strings.Join(strings.FieldsFunc(clip(text, 16*limit), func(r rune) bool {
-		return unicode.IsSpace(r) || unicode.IsControl(r)
-	}), " ")
-	if utf8.RuneCountInString(text) <= limit {
-		return text
-	}
-	runes := []rune(text)[:limit-1]
-	cut := string(runes)
-	if i := strings.LastIndexByte(cut, ' '); i > len(cut)/2 {
-		cut = cut[:i]
-	}
-	return strings.TrimRight(cut, " ,.;:–—-") + "…"
-}
-
-// clip returns at most n bytes of s, cut at a character.
-func clip(s string, n int) string {
-	if len(s) <= n {
-		return s
-	}
-	for n > 0 && !utf8.RuneStart(s[n]) {
-		n--
-	}
-	return s[:n]
 }

@@ -163,7 +163,7 @@ func tested(r llm.Report, err error) pages.TestResult {
 	if err != nil {
 		return pages.TestResult{Text: agent.PublicOf(err)}
 	}
-	answer, _ := clip(strings.TrimSpace(r.Answer), 80)
+	answer := agent.Clip(strings.TrimSpace(r.Answer), 80)
 	return pages.TestResult{OK: true, Text: "It answers: “" + answer + "”", Duration: r.FirstToken}
 }
 

@@ -7,7 +7,6 @@ import (
 	"slices"
 	"strings"
 	"time"
-	"unicode/utf8"
 
 	"ash/agent"
 	"ash/views/components"
@@ -121,7 +120,9 @@ func (p presenter) call(c agent.ToolCall) components.Call {
 	if !c.Started.IsZero() && !c.Finished.IsZero() {
 		out.Duration = c.Finished.Sub(c.Started)
 	}
-	out.Output, out.Clipped = clip(agent.Message{Parts: c.Result}.Text(), maxOutput)
+	whole := agent.Message{Parts: c.Result}.Text()
+	out.Output = agent.Clip(whole, maxOutput)
+	out.Clipped = len(out.Output) < len(whole)
 	return out
 }
 
@@ -240,15 +241,4 @@ func (p presenter) hits(found []agent.SearchHit) []components.Hit {
 		})
 	}
 	return out
-}
-
-// clip cuts a text to at most n bytes at a character, and tells whether it did.
-func clip(s string, n int) (string, bool) {
-	if len(s) <= n {
-		return s, false
-	}
-	for n > 0 && !utf8.RuneStart(s[n]) {
-		n--
-	}
-	return s[:n], true
 }

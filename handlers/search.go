@@ -163,6 +163,6 @@ next:
 // queryText reads ?q=, cut to a length nobody types.
 func queryText(c echo.Context) (string, error) {
 	q, err := clean(c.QueryParam("q"))
-	q, _ = clip(strings.TrimSpace(q), queryLimit)
+	q = agent.Clip(strings.TrimSpace(q), queryLimit)
 	return q, err
 }

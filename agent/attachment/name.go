@@ -4,6 +4,8 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"ash/agent"
 )
 
 // maxName is the most bytes a name has.
@@ -34,7 +36,7 @@ func CleanName(name string) string {
 		return name
 	}
 	ext := extension(name)
-	return clip(name, maxName-len(ext)) + ext
+	return agent.Clip(name, maxName-len(ext)) + ext
 }
 
 // extension returns the extension with its dot when it is a plausible one.
@@ -44,15 +46,4 @@ func extension(name string) string {
 		return ""
 	}
 	return name[i:]
-}
-
-// clip returns at most n bytes of s, whole characters only.
-func clip(s string, n int) string {
-	if len(s) <= n {
-		return s
-	}
-	for n > 0 && !utf8.RuneStart(s[n]) {
-		n--
-	}
-	return s[:n]
 }

@@ -42,7 +42,7 @@ func (n notes) part(hash, name string) agent.Part {
 }
 
 // label names a file as a source; a label's source has at most 256 bytes.
-func label(name string) string { return clip("file:"+name, 256) }
+func label(name string) string { return agent.Clip("file:"+name, 256) }
 
 // touch returns the notes of a stored attachment and makes it young again, so that
 // Purge leaves it to the message that is about to name it. CodeInternal when only the notes cannot be used.

@@ -173,7 +173,7 @@ func parse(g *guard, size int64) (t PDFText) {
 	if failed > 0 && text.Len() == 0 {
 		t.Failed = pdfDamaged
 	}
-	t.Text = clip(text.String(), MaxExtract+1024)
+	t.Text = agent.Clip(text.String(), MaxExtract+1024)
 	return t
 }
 

@@ -10,6 +10,8 @@ import (
 	"unicode/utf8"
 
 	"golang.org/x/text/encoding/charmap"
+
+	"ash/agent"
 )
 
 // encodings in which text is written.
@@ -51,7 +53,7 @@ func readText(ctx context.Context, r io.ReadSeeker) (text string, truncated bool
 
 // cut shortens a text to MaxExtract, at the end of a line where one is near.
 func cut(text string) string {
-	text = clip(text, MaxExtract)
+	text = agent.Clip(text, MaxExtract)
 	if i := strings.LastIndexByte(text, '\n'); i > len(text)-2048 {
 		text = text[:i+1]
 	}

@@ -59,53 +59,6 @@ func TestFileReadableByOthers(t *testing.T) {
 	}
 }
 
-func TestReadKeyFile(t *testing.T) {
-	tests := map[string]struct {
-		content string
-		mode    os.FileMode
-		code    agent.Code // "" for success
-		text    string
-	}{
-		"key":            {"\xef\xbb\xbf sk-abc123\r\n", 0o600, "", "sk-abc123"},
-		"read only":      {"sk-abc123", 0o400, "", "sk-abc123"},
-		"group":          {"sk-abc123", 0o640, agent.CodeDenied, "chmod 600"},
-		"everybody":      {"sk-abc123", 0o604, agent.CodeDenied, "chmod 600"},
-		"empty":          {" \n", 0o600, agent.CodeInvalid, "is empty"},
-		"two lines":      {"sk-abc123\nsk-def", 0o600, agent.CodeInvalid, "more than a key"},
-		"NUL":            {"sk-abc123\x00", 0o600, agent.CodeInvalid, "more than a key"},
-		"not ASCII":      {"sk-abc123é", 0o600, agent.CodeInvalid, "more than a key"},
-		"broken UTF-8":   {"sk-abc123\xff", 0o600, agent.CodeInvalid, "more than a key"},
-		"large":          {strings.Repeat("k", maxKeyFile+1), 0o600, agent.CodeInvalid, "larger than"},
-		"longest":        {strings.Repeat("k", maxKeyFile), 0o600, "", strings.Repeat("k", maxKeyFile)},
-		"with an equals": {"KEY = sk-abc123", 0o600, agent.CodeInvalid, "more than a key"},
-	}
-	for name, test := range tests {
-		t.Run(name, func(t *testing.T) {
-			path := filepath.Join(t.TempDir(), "key")
-			write(t, path, test.content)
-			must(t, os.Chmod(path, test.mode))
-			got, err := ReadKeyFile(path)
-			if test.code == "" {
-				if err != nil || got != test.text {
-					t.Errorf("got %q, %v", got, err)
-				}
-				return
-			}
-			if agent.CodeOf(err) != test.code || !strings.Contains(agent.PublicOf(err), test.text) || strings.Contains(err.Error(), "abc123") {
-				t.Errorf("got %v", err)
-			}
-		})
-	}
-	dir := t.TempDir()
-	pipe := filepath.Join(dir, "pipe")
-	must(t, syscall.Mkfifo(pipe, 0o600))
-	for path, code := range map[string]agent.Code{dir: agent.CodeInvalid, pipe: agent.CodeInvalid, filepath.Join(dir, "none"): agent.CodeNotFound} {
-		if _, err := ReadKeyFile(path); agent.CodeOf(err) != code {
-			t.Errorf("%s: %v", path, err)
-		}
-	}
-}
-
 func TestHome(t *testing.T) {
 	unset := func(string) (string, bool) { return "", false }
 	dir := t.TempDir()

@@ -15,7 +15,7 @@ import (
 func (p *Providers) ListModels(ctx context.Context, name string) ([]agent.ModelInfo, error) {
 	one := p.current.Load().providers[name]
 	if one == nil {
-		return nil, agent.Errorf(agent.CodeInvalid, "There is no provider named %q.", clip(name, 80))
+		return nil, agent.Errorf(agent.CodeInvalid, "There is no provider named %q.", agent.Clip(name, 80))
 	}
 	return p.list(ctx, one, one.settings.FirstToken)
 }
@@ -91,7 +91,7 @@ func (p *Providers) test(ctx context.Context, l link) (Report, error) {
 		}
 		if content(d.Kind) {
 			report.FirstToken = time.Since(start)
-			report.Answer = clip(d.Text, 200)
+			report.Answer = agent.Clip(d.Text, 200)
 			return report, nil
 		}
 	}

@@ -14,6 +14,8 @@ import (
 	"strings"
 	"syscall"
 	"time"
+
+	"ash/agent"
 )
 
 // TransportFault says what kind of failure a network or reading error is. A *Fault is returned as it is.
@@ -150,7 +152,7 @@ func asText(raw json.RawMessage) string {
 // 402 at DeepSeek and 400 at Anthropic.
 func kindOf(status int, typ, code, message string) FaultKind {
 	name := strings.ToLower(typ + " " + code)
-	text := strings.ToLower(clip(message, 2000))
+	text := strings.ToLower(agent.Clip(message, 2000))
 	switch {
 	case hasAny(name, "context_length", "exceed_context_size") || saysTooLong(text):
 		return FaultContext

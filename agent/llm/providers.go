@@ -90,7 +90,7 @@ func (p *Providers) Reload(settings []Settings, order []agent.ModelRef) error {
 	}
 	for _, ref := range next.order {
 		if next.providers[ref.Provider] == nil || ref.Name == "" {
-			return agent.Errorf(agent.CodeInvalid, "The order of models names %q, but no provider of that name is set up. Models are written provider/name.", clip(ref.String(), 200))
+			return agent.Errorf(agent.CodeInvalid, "The order of models names %q, but no provider of that name is set up. Models are written provider/name.", agent.Clip(ref.String(), 200))
 		}
 	}
 	if old := p.current.Swap(next); old != nil {
@@ -121,7 +121,7 @@ func (p *Providers) provider(s Settings) (*provider, error) {
 	}
 	if dialect == nil {
 		known := slices.Sorted(maps.Keys(p.options.Dialects))
-		return nil, agent.Errorf(agent.CodeInvalid, "Provider %s is of the unknown kind %q. Known are the vendors' names and %s.", s.Name, clip(s.Kind, 80), strings.Join(known, ", "))
+		return nil, agent.Errorf(agent.CodeInvalid, "Provider %s is of the unknown kind %q. Known are the vendors' names and %s.", s.Name, agent.Clip(s.Kind, 80), strings.Join(known, ", "))
 	}
 	client := newHTTPClient(s)
 	made, err := dialect(Connection{
@@ -179,7 +179,7 @@ func (p *Providers) Pick(_ context.Context, ref string) (agent.Model, agent.Mode
 func (p *Providers) link(now *setup, ref agent.ModelRef) (link, error) {
 	one := now.providers[ref.Provider]
 	if one == nil || ref.Name == "" {
-		return link{}, agent.Errorf(agent.CodeInvalid, "There is no provider named %q. Choose a model in Settings → Models; models are written provider/name.", clip(ref.Provider, 80))
+		return link{}, agent.Errorf(agent.CodeInvalid, "There is no provider named %q. Choose a model in Settings → Models; models are written provider/name.", agent.Clip(ref.Provider, 80))
 	}
 	return link{provider: one, info: p.describe(one.settings, ref.Name)}, nil
 }
@@ -197,7 +197,7 @@ func (p *Providers) Client(name string) (Client, error) {
 	if one := p.current.Load().providers[name]; one != nil {
 		return one.client, nil
 	}
-	return nil, agent.Errorf(agent.CodeInvalid, "There is no provider named %q.", clip(name, 80))
+	return nil, agent.Errorf(agent.CodeInvalid, "There is no provider named %q.", agent.Clip(name, 80))
 }
 
 // Order returns the default model and its fallbacks.

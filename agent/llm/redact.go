@@ -5,6 +5,8 @@ import (
 	"strings"
 	"sync"
 	"unicode/utf8"
+
+	"ash/agent"
 )
 
 // keyShaped matches what vendors' keys look like, and bearer headers. Servers like to
@@ -18,7 +20,7 @@ const maxDetail = 300
 
 // excerpt makes a server's words fit to be shown: one line, bounded, valid UTF-8, nothing that looks like a key.
 func excerpt(s string) string {
-	s = clip(s, 4*maxDetail)
+	s = agent.Clip(s, 4*maxDetail)
 	s = strings.Map(func(r rune) rune {
 		if r < ' ' || r == 0x7f || r == utf8.RuneError {
 			return ' '
@@ -27,18 +29,7 @@ func excerpt(s string) string {
 	}, s)
 	s = keyShaped().ReplaceAllString(strings.Join(strings.Fields(s), " "), "[redacted]")
 	if len(s) > maxDetail {
-		return clip(s, maxDetail) + "…"
+		return agent.Clip(s, maxDetail) + "…"
 	}
 	return s
-}
-
-// clip cuts s to at most n bytes without splitting a character.
-func clip(s string, n int) string {
-	if len(s) <= n {
-		return s
-	}
-	for n > 0 && !utf8.RuneStart(s[n]) {
-		n--
-	}
-	return s[:n]
 }

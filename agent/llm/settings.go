@@ -162,7 +162,7 @@ func (s Settings) complete() (Settings, error) {
 		s.Name = s.Kind
 	}
 	if s.Name == "" || len(s.Name) > 64 || strings.ContainsAny(s.Name, "/ \t\r\n\x00") {
-		return s, agent.Errorf(agent.CodeInvalid, "The provider name %q does not work: use one word of at most 64 characters without a slash.", clip(s.Name, 80))
+		return s, agent.Errorf(agent.CodeInvalid, "The provider name %q does not work: use one word of at most 64 characters without a slash.", agent.Clip(s.Name, 80))
 	}
 	if s.BaseURL == "" {
 		s.BaseURL = v.BaseURL

@@ -54,7 +54,7 @@ func clean(source string) string {
 		}
 		return r
 	}, source)
-	return clip(source, 200)
+	return agent.Clip(source, 200)
 }
 
 // sources names where labelled content comes from, at most three of them.
@@ -75,21 +75,10 @@ func sources(labels agent.Labels, otherwise string) string {
 	return strings.Join(names, ", ") + more
 }
 
-// clip returns at most n bytes of s, whole characters only.
-func clip(s string, n int) string {
-	if len(s) <= n {
-		return s
-	}
-	for n > 0 && !utf8.RuneStart(s[n]) {
-		n--
-	}
-	return s[:n]
-}
-
 // clipMarked is clip that says so.
 func clipMarked(s string, n int) string {
 	if len(s) <= n {
 		return s
 	}
-	return clip(s, n) + "\n[… cut here to fit the model's window]"
+	return agent.Clip(s, n) + "\n[… cut here to fit the model's window]"
 }

@@ -151,7 +151,7 @@ func TestLongTurnDropsItsOldestRounds(t *testing.T) {
 	text := wire(built.Prompt)
 	last := k.path[len(k.path)-1].Calls[0].ProviderID
 	if !strings.Contains(text, "read them all") || !strings.Contains(text, noteLeftOut) || !strings.Contains(text, last) {
-		t.Errorf("the question, the note or the newest round is missing:\n%s", clip(text, 3000))
+		t.Errorf("the question, the note or the newest round is missing:\n%s", agent.Clip(text, 3000))
 	}
 	if slices.Contains(ids(built.Overflow), k.path[0].ID) || len(built.Overflow) == 0 {
 		t.Errorf("overflow %v", ids(built.Overflow))

@@ -74,7 +74,7 @@ func (b *Builder) transcribe(m agent.Message) string {
 		}
 	}
 	for _, c := range m.Calls {
-		said = append(said, fmt.Sprintf("[tool %s %s: %s]", clean(c.Name), clip(string(c.Arguments), 400), c.State))
+		said = append(said, fmt.Sprintf("[tool %s %s: %s]", clean(c.Name), agent.Clip(string(c.Arguments), 400), c.State))
 		for _, p := range c.Result {
 			if t, ok := p.(agent.Text); ok {
 				said = append(said, t.Text)
@@ -112,7 +112,7 @@ func share(lines []string, room int) []string {
 	for i, l := range lines {
 		out[i] = l
 		if len(l) > low {
-			out[i] = clip(l, max(low-4, 0)) + " …"
+			out[i] = agent.Clip(l, max(low-4, 0)) + " …"
 		}
 	}
 	return out

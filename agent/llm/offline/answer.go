@@ -120,7 +120,7 @@ func (a *answer) attachments() {
 	}
 	names := make([]string, 0, len(a.talk.attachments))
 	for _, n := range a.talk.attachments {
-		names = append(names, "“"+escape(clip(n, 200))+"”")
+		names = append(names, "“"+escape(agent.Clip(n, 200))+"”")
 	}
 	a.say("I have kept %s, but I cannot look into attachments: that takes a language model (type `setup`).\n\n", strings.Join(names, ", "))
 }
@@ -335,7 +335,7 @@ func (a *answer) report() {
 		}
 		a.say("**%s** %s:\n\n", escape(oneLine(r.Name)), verb)
 		if strings.TrimSpace(text) != "" {
-			blockquote(&a.text, clip(text, maxResult))
+			blockquote(&a.text, agent.Clip(text, maxResult))
 		}
 		if images > 0 {
 			a.say("It also gave %s, which I cannot see.\n\n", count(images, "image"))
@@ -377,7 +377,7 @@ func count(n int, noun string) string {
 // oneLine shortens what is repeated from a person or a store to a line.
 func oneLine(s string) string {
 	s = strings.Join(strings.Fields(s), " ")
-	if c := clip(s, 120); c != s {
+	if c := agent.Clip(s, 120); c != s {
 		return c + "…"
 	}
 	return s

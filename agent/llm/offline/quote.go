@@ -36,7 +36,7 @@ func digits(s string) bool {
 
 // blockquote writes text as a quotation, bounded and escaped.
 func blockquote(b *strings.Builder, text string) {
-	cut := clip(text, maxQuote)
+	cut := agent.Clip(text, maxQuote)
 	for line := range strings.SplitSeq(strings.TrimRight(strings.ReplaceAll(cut, "\r\n", "\n"), "\n"), "\n") {
 		line = escape(strings.TrimSpace(line))
 		if line == "" {
@@ -82,17 +82,6 @@ func edge(s string) (before, after string) {
 	return before, after
 }
 
-// clip cuts s to at most n bytes without splitting a character.
-func clip(s string, n int) string {
-	if len(s) <= n {
-		return s
-	}
-	for n > 0 && !utf8.RuneStart(s[n]) {
-		n--
-	}
-	return s[:n]
-}
-
 // maxPiece bounds a piece where a text has no spaces, in bytes.
 const maxPiece = 24
 
@@ -108,7 +97,7 @@ func pieces(text string) iter.Seq[string] {
 				_, size := utf8.DecodeRuneInString(text[n:])
 				n += size
 			}
-			piece := clip(text[:n], maxPiece)
+			piece := agent.Clip(text[:n], maxPiece)
 			if piece == "" {
 				piece = text[:n]
 			}
