@@ -166,13 +166,11 @@ func (c *Catalog) describe(s Settings, name string, said agent.ModelInfo) agent.
 	if !found && !abilities(said) {
 		info.Tools = true
 	}
-	for _, own := range s.Models {
-		if own.Ref.Name == name {
-			info = override(info, own)
-		}
+	info.Local = info.Local || s.Local()
+	if s.Amend != nil {
+		info = s.Amend(name, info)
 	}
 	info.Ref = agent.ModelRef{Provider: s.Name, Name: name}
-	info.Local = info.Local || s.Local()
 	if info.ContextWindow == 0 {
 		info.ContextWindow = unknownWindow
 		if info.Local {
@@ -204,16 +202,6 @@ func fill(m *agent.ModelInfo, n agent.ModelInfo) {
 	if m.Price == (agent.Price{}) {
 		m.Price = n.Price
 	}
-}
-
-// override lets the person's entry win: fields that are set, and all abilities when any is.
-func override(m, own agent.ModelInfo) agent.ModelInfo {
-	if abilities(own) {
-		m.Tools, m.Vision, m.Documents, m.Thinking = own.Tools, own.Vision, own.Documents, own.Thinking
-	}
-	out := own
-	fill(&out, m)
-	return out
 }
 
 func abilities(m agent.ModelInfo) bool { return m.Tools || m.Vision || m.Documents || m.Thinking }

@@ -82,9 +82,15 @@ func TestDescribe(t *testing.T) {
 		"unknown on the machine": {Settings{Name: "p", Kind: "lmstudio", BaseURL: "http://localhost:1234/v1"}, "nope", agent.ModelInfo{}, agent.ModelInfo{Ref: ref("nope"), Tools: true, Local: true, ContextWindow: unknownWindowLocal}},
 		"the server knows best": {Settings{Name: "p", Kind: "vllm", BaseURL: "http://[::1]:8000/v1"}, "x", agent.ModelInfo{ContextWindow: 4096, Vision: true},
 			agent.ModelInfo{Ref: ref("x"), Local: true, Vision: true, ContextWindow: 4096}},
-		"the person knows better": {Settings{Name: "p", Kind: "ollama", BaseURL: "http://127.0.0.1:11434", Models: []agent.ModelInfo{{Ref: agent.ModelRef{Name: "qwen3:8b"}, ContextWindow: 9999, Vision: true}}}, "qwen3:8b",
+		"the person knows better": {Settings{Name: "p", Kind: "ollama", BaseURL: "http://127.0.0.1:11434", Amend: func(_ string, m agent.ModelInfo) agent.ModelInfo {
+			m.ContextWindow, m.Vision, m.Tools, m.Thinking = 9999, true, false, false
+			return m
+		}}, "qwen3:8b",
 			agent.ModelInfo{}, agent.ModelInfo{Ref: ref("qwen3:8b"), Local: true, ContextWindow: 9999, Vision: true}},
-		"a price of one's own": {Settings{Name: "p", Kind: "mistral", Models: []agent.ModelInfo{{Ref: agent.ModelRef{Name: "codestral-x"}, Price: agent.Price{Input: 5, Output: 6}}}}, "codestral-x",
+		"a price of one's own": {Settings{Name: "p", Kind: "mistral", Amend: func(_ string, m agent.ModelInfo) agent.ModelInfo {
+			m.Price = agent.Price{Input: 5, Output: 6}
+			return m
+		}}, "codestral-x",
 			agent.ModelInfo{}, agent.ModelInfo{Ref: ref("codestral-x"), Tools: true, ContextWindow: 131072, Price: agent.Price{Input: 5, Output: 6}}},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -68,8 +68,9 @@ func providers(t *testing.T, scripts ...[]step) *Providers {
 	dialects := map[string]Dialect{}
 	for i, script := range scripts {
 		name := string(rune('a' + i))
-		settings = append(settings, Settings{Name: name, Kind: name, BaseURL: "https://" + name + ".example", Models: []agent.ModelInfo{
-			{Ref: agent.ModelRef{Name: "m"}, Price: agent.Price{Input: 3_000_000, Output: 15_000_000}},
+		settings = append(settings, Settings{Name: name, Kind: name, BaseURL: "https://" + name + ".example", Amend: func(_ string, m agent.ModelInfo) agent.ModelInfo {
+			m.Price = agent.Price{Input: 3_000_000, Output: 15_000_000}
+			return m
 		}})
 		order = append(order, agent.ModelRef{Provider: name, Name: "m"})
 		dialects[name] = func(Connection) (Client, error) {

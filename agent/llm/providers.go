@@ -33,6 +33,7 @@ type Providers struct {
 	keys    *Keys
 	logger  *slog.Logger
 	current atomic.Pointer[setup]
+	retry   atomic.Pointer[Retry]
 
 	mu   sync.Mutex
 	said map[agent.ModelRef]agent.ModelInfo // what servers said about their models
@@ -63,7 +64,7 @@ func New(o Options) (*Providers, error) {
 	if p.logger == nil {
 		p.logger = slog.Default()
 	}
-	p.options.Retry = o.Retry.complete()
+	p.SetRetry(o.Retry)
 	return p, p.Reload(o.Providers, o.Order)
 }
 
@@ -97,6 +98,12 @@ func (p *Providers) Reload(settings []Settings, order []agent.ModelRef) error {
 		old.close()
 	}
 	return nil
+}
+
+// SetRetry says how patient calls are that begin from now on.
+func (p *Providers) SetRetry(r Retry) {
+	r = r.complete()
+	p.retry.Store(&r)
 }
 
 // Close lets go of idle connections. Calls in flight go on.
@@ -162,7 +169,7 @@ func (p *Providers) Pick(_ context.Context, ref string) (agent.Model, agent.Mode
 	case len(refs) == 0:
 		return nil, agent.ModelInfo{}, agent.Errorf(agent.CodeInvalid, "No model is set up. Choose one in Settings → Models.")
 	}
-	c := &chain{retry: p.options.Retry, logger: p.logger}
+	c := &chain{retry: *p.retry.Load(), logger: p.logger}
 	for i, r := range refs {
 		if slices.Contains(refs[:i], r) {
 			continue

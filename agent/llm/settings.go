@@ -29,7 +29,8 @@ type Settings struct {
 	KeepAlive  time.Duration // how long a local server keeps the model loaded; 0 leaves it to the server
 	Thinking   string        // how hard models that can should think: "off", "low", "medium", "high"; "" is the vendor's default
 
-	Models []agent.ModelInfo // what the person says about models; wins over the catalog. Only Ref.Name of Ref counts
+	// Amend puts what the person says about a model in the place of what is known of it; nil changes nothing.
+	Amend func(name string, known agent.ModelInfo) agent.ModelInfo
 }
 
 // Defaults of the time limits in Settings.
@@ -187,7 +188,6 @@ func (s Settings) complete() (Settings, error) {
 	orDefault(&s.FirstToken, first)
 	orDefault(&s.Stall, DefaultStall)
 	s.Headers = maps.Clone(s.Headers)
-	s.Models = slices.Clone(s.Models)
 	return s, nil
 }
 

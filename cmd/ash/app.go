@@ -154,7 +154,9 @@ func (a *app) start() {
 		c := now.Config()
 		if err := a.providers.Reload(providerSettings(c), c.Models.Order); err != nil {
 			a.log.Error("model providers could not be set up anew; the old ones stay", "error", err)
+			return
 		}
+		a.providers.SetRetry(retry(c))
 	})
 }
 

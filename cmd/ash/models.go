@@ -26,9 +26,11 @@ func newProviders(c config.Config, library offline.Library, log *slog.Logger) (*
 	}
 	return llm.New(llm.Options{
 		Providers: providerSettings(c), Order: c.Models.Order, Dialects: dialects,
-		Retry: llm.Retry{Tries: c.Models.Retries + 1}, Logger: log,
+		Retry: retry(c), Logger: log,
 	})
 }
+
+func retry(c config.Config) llm.Retry { return llm.Retry{Tries: c.Models.Retries + 1} }
 
 // providerSettings returns the settings of every provider the configuration
 // names: in a section of its own, in the order of fallback, or for titles.
@@ -60,10 +62,13 @@ func oneProvider(c config.Config, name string) llm.Settings {
 			s.Kind = name
 		}
 	}
-	for _, entry := range c.Catalog {
-		if entry.Ref.Provider == name {
-			s.Models = append(s.Models, entry.Apply(agent.ModelInfo{}))
+	s.Amend = func(model string, known agent.ModelInfo) agent.ModelInfo {
+		for _, entry := range c.Catalog {
+			if entry.Ref == (agent.ModelRef{Provider: name, Name: model}) {
+				known = entry.Apply(known)
+			}
 		}
+		return known
 	}
 	return s
 }
