@@ -22,7 +22,8 @@ type model struct {
 	t      *testing.T
 	url    string
 	format llmtest.Format
-	title  string // what it calls every conversation
+	title  string   // what it calls every conversation
+	names  []string // of the models it lists
 
 	mu     sync.Mutex
 	script []*reply
@@ -56,7 +57,7 @@ func (r *reply) release() { r.open <- struct{}{} }
 // newModel starts a server that speaks OpenAI's format.
 func newModel(t *testing.T) *model {
 	t.Helper()
-	m := &model{t: t, format: llmtest.OpenAIFormat{}, title: "A talk about nothing", done: make(chan struct{})}
+	m := &model{t: t, format: llmtest.OpenAIFormat{}, title: "A talk about nothing", names: []string{"quill-7b", "quill-70b"}, done: make(chan struct{})}
 	s := httptest.NewServer(m)
 	m.url = s.URL
 	t.Cleanup(func() {
@@ -126,7 +127,7 @@ func (m *model) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	r.Body = io.NopCloser(bytes.NewReader(body))
 	reply := m.next(r, string(body))
 	one := llmtest.New(m.format, reply.Reply)
-	one.ModelNames = []string{"quill-7b", "quill-70b"}
+	one.ModelNames = m.names
 	one.Handler().ServeHTTP(&paced{ResponseWriter: w, model: m, reply: reply, request: r}, r)
 }
 

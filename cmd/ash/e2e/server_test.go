@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"strings"
 	"sync"
 	"syscall"
@@ -54,8 +55,19 @@ func (j *journal) String() string {
 // test, and must then end in good order and have logged no error.
 func serve(t *testing.T, env []string, args ...string) *server {
 	t.Helper()
+	return serveConfig(t, "", env, args...)
+}
+
+// serveConfig is serve with a config.toml in the home.
+func serveConfig(t *testing.T, config string, env []string, args ...string) *server {
+	t.Helper()
 	needBrowser(t)
 	s := &server{t: t, home: t.TempDir(), env: env, args: args, port: "0"}
+	if config != "" {
+		if err := os.WriteFile(filepath.Join(s.home, "config.toml"), []byte(config), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
 	s.start()
 	t.Cleanup(s.end)
 	return s
