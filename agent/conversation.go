@@ -295,6 +295,6 @@ func (c *conversation) begin(turn Turn, moved bool) {
 	if moved {
 		c.engine.moved(ctx, c.thread)
 	}
+	c.start(turn) // before the lists are told: the person waits for the answer
 	c.engine.touched(ctx, c.thread)
-	c.start(turn)
 }
