@@ -46,8 +46,9 @@ generate: node_modules ## Rebuild generated code, CSS, JS and icons (needs Node)
 	@npm run --silent build
 	@$(GO) generate ./...
 
+# Not npm ci: it refuses a lock file without every platform's optional packages, which not every registry has.
 node_modules: package.json package-lock.json
-	@npm ci --silent --no-audit --no-fund && touch node_modules
+	@npm install --no-save --silent --no-audit --no-fund && touch node_modules
 
 .PHONY: fmt
 fmt: ## Format Go and templ files
