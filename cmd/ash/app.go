@@ -76,7 +76,7 @@ func openApp(ctx context.Context, home string, overrides []config.Override, quie
 	a := &app{home: home}
 	defer func() {
 		if err != nil {
-			err = errors.Join(err, a.close(context.WithoutCancel(ctx)))
+			err = errors.Join(err, a.closeSoon(ctx))
 		}
 	}()
 	if a.lock, err = lockHome(home); err != nil {
@@ -198,6 +198,13 @@ func (a *app) rest(ctx context.Context) error {
 	err := a.engine.Close(ctx)
 	a.feed.Close()
 	return err
+}
+
+// closeSoon is close within closeTimeout, whether ctx has ended or not.
+func (a *app) closeSoon(ctx context.Context) error {
+	ctx, done := context.WithTimeout(context.WithoutCancel(ctx), closeTimeout)
+	defer done()
+	return a.close(ctx)
 }
 
 // close gives everything back, in the opposite order of opening.

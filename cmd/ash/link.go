@@ -40,13 +40,13 @@ func connect(ctx context.Context, home string, f modelFlags) (*link, error) {
 	}
 	own, err := a.serveSocket(ctx)
 	if err != nil {
-		return nil, errors.Join(err, a.close(ctx))
+		return nil, errors.Join(err, a.closeSoon(ctx))
 	}
 	c, err := dial(ctx, socket)
 	if err != nil {
-		return nil, errors.Join(err, own(), a.close(ctx))
+		return nil, errors.Join(err, own(), a.closeSoon(ctx))
 	}
-	return &link{client: c, end: func() error { return errors.Join(own(), a.close(ctx)) }}, nil
+	return &link{client: c, end: func() error { return errors.Join(own(), a.closeSoon(ctx)) }}, nil
 }
 
 // serveSocket serves the control API alone, until the returned function is called.

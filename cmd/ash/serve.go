@@ -69,11 +69,7 @@ func serve(ctx context.Context, home string, overrides []config.Override, out, n
 	if err != nil {
 		return err
 	}
-	defer func() {
-		closing, done := context.WithTimeout(context.WithoutCancel(ctx), closeTimeout)
-		defer done()
-		err = errors.Join(err, a.close(closing))
-	}()
+	defer func() { err = errors.Join(err, a.closeSoon(ctx)) }()
 	pages, err := a.listen(ctx, notes)
 	if err != nil {
 		return err
