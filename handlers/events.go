@@ -4,8 +4,10 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"html"
 	"log/slog"
+	"net/http"
 	"strings"
 
 	"github.com/a-h/templ"
@@ -49,8 +51,11 @@ func (h *Events) House(c echo.Context) error { return h.serve(c, "") }
 func (h *Events) serve(c echo.Context, thread agent.ID) error {
 	since := lastSeen(c)
 	out, err := sse.NewWriter(c.Response())
-	if err != nil {
+	if errors.Is(err, http.ErrNotSupported) {
 		return err
+	}
+	if err != nil {
+		return nil //nolint:nilerr // the reader left before it began: nobody is there to be told
 	}
 	tab := &tab{Events: h, ctx: c.Request().Context(), thread: thread, present: h.present(c), open: map[agent.ID]*openReply{}}
 	for batch := range h.Feed.Subscribe(tab.ctx, thread, since) {
@@ -109,21 +114,6 @@ func (t *tab) flush(out *sse.Writer, b agent.Batch) error {
 		if err := out.Send("", n.event, n.data); err != nil {
 			return err
 		}
-	}
-	return nil
-}
-
-// send sends the frame; only its last message moves the page to id.
-func (t *tab) send(out *sse.Writer, id string) error {
-	left := t.frame.Len()
-	for f := range frames(t.frame.Bytes()) {
-		if left -= len(f); left > 0 {
-			if err := out.Send("", "", f); err != nil {
-				return err
-			}
-			continue
-		}
-		return out.Send(id, "", f)
 	}
 	return nil
 }

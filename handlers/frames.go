@@ -3,7 +3,24 @@ package handlers
 import (
 	"bytes"
 	"iter"
+
+	"ash/handlers/sse"
 )
+
+// send sends the frame; only its last message moves the page to id.
+func (t *tab) send(out *sse.Writer, id string) error {
+	left := t.frame.Len()
+	for f := range frames(t.frame.Bytes()) {
+		if left -= len(f); left > 0 {
+			if err := out.Send("", "", f); err != nil {
+				return err
+			}
+			continue
+		}
+		return out.Send(id, "", f)
+	}
+	return nil
+}
 
 // partialTag begins a fragment for an element that must be on the page already.
 var partialTag = []byte("<hx-partial hx-target=#")

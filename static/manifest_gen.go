@@ -8,7 +8,7 @@ func hashed(name string) string {
 	case "app.css":
 		return "app-814b51dff0.css"
 	case "app.js":
-		return "app-0fbeed317f.js"
+		return "app-45a105a6f6.js"
 	case "geist-mono.woff2":
 		return "geist-mono-684ad5b531.woff2"
 	case "geist.woff2":
@@ -28,8 +28,8 @@ func find(file string) (asset, bool) {
 	switch file {
 	case "app-814b51dff0.css":
 		return asset{media: "text/css; charset=utf-8", etag: "814b51dff0", gzip: true, brotli: true}, true
-	case "app-0fbeed317f.js":
-		return asset{media: "text/javascript; charset=utf-8", etag: "0fbeed317f", gzip: true, brotli: true}, true
+	case "app-45a105a6f6.js":
+		return asset{media: "text/javascript; charset=utf-8", etag: "45a105a6f6", gzip: true, brotli: true}, true
 	case "geist-mono-684ad5b531.woff2":
 		return asset{media: "font/woff2", etag: "684ad5b531", gzip: false, brotli: false}, true
 	case "geist-19f9c92546.woff2":

@@ -4,6 +4,7 @@ import { phrase } from "./phrases.js";
 
 const stream = () => document.getElementById("stream");
 const quiet = 5000; // ms without a sign of life before asking
+const linger = 2000; // ms a tab nobody looks at keeps its stream
 let state = "on"; // on, off (just lost), wait (reconnecting)
 let alive = Date.now();
 let shown = 0;
@@ -50,6 +51,29 @@ function back() {
   become("on");
 }
 
+// A browser opens six connections to a server and no more, however many tabs it has. So
+// a tab that nobody looks at keeps its stream only while an answer is being written in it.
+let resting = false;
+let resume = ""; // the last event seen, when the stream was given back
+
+function rest() {
+  const open = stream()?._htmx?.sse;
+  if (!document.hidden || !open || document.querySelector("#composer-action.running")) return;
+  resting = true;
+  resume = open.lastEventId || resume;
+  open.abortController.abort();
+}
+
+function wake() {
+  if (!resting) return;
+  resting = false;
+  const from = new URL(stream().getAttribute("hx-sse:connect"), location.href);
+  if (resume) from.searchParams.set("since", resume);
+  window.htmx.ajax("GET", from.pathname + from.search, { source: stream(), timeout: 8000 });
+}
+
+const unseen = () => { if (document.hidden) setTimeout(rest, linger); };
+
 let asking = false;
 
 // doubt asks the server whether it is there and renews a stream that only seems alive.
@@ -85,7 +109,14 @@ export function suspect() {
 export function connection() {
   const on = (name, f) => document.addEventListener(name, f);
   on("htmx:sse:after:connection", (e) => { if (e.detail.connection.status < 300) back(); });
-  on("htmx:sse:before:connection", (e) => { if (e.detail.connection.attempt > 0) lost(); });
+  on("htmx:sse:before:connection", (e) => {
+    if (e.detail.connection.attempt === 0) return;
+    if (resting) e.preventDefault();
+    else lost();
+  });
+  on("htmx:sse:after:connection", unseen);
+  on("ash:turn", unseen);
+  on("visibilitychange", () => (document.hidden ? unseen() : wake()));
   on("htmx:sse:error", lost);
   on("htmx:sse:before:message", () => { alive = Date.now(); if (state !== "on") back(); });
   on("ash:bye", lost);
