@@ -30,7 +30,7 @@ func (a *app) keepUp(ctx context.Context) {
 			return
 		case <-timer.C:
 		}
-		if err := a.purge(ctx); err != nil && ctx.Err() == nil {
+		if err := a.purge(ctx, time.Now()); err != nil && ctx.Err() == nil {
 			a.log.Warn("what was deleted could not be removed; it is tried again", "error", err)
 		}
 		timer.Reset(upkeepEvery)
@@ -38,8 +38,8 @@ func (a *app) keepUp(ctx context.Context) {
 }
 
 // purge removes deleted conversations for good, then files that no message names.
-func (a *app) purge(ctx context.Context) error {
-	threads, err := a.store.PurgeDeleted(ctx, time.Now().Add(-undoWindow))
+func (a *app) purge(ctx context.Context, now time.Time) error {
+	threads, err := a.store.PurgeDeleted(ctx, now.Add(-undoWindow))
 	if err != nil {
 		return err
 	}
