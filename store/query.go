@@ -3,6 +3,8 @@ package store
 import (
 	"strings"
 	"unicode"
+
+	"ash/agent"
 )
 
 const (
@@ -30,7 +32,7 @@ func terms(query string) []term {
 	)
 	end := func(at int) {
 		if start >= 0 {
-			list = append(list, term{text: upTo(query[start:at], maxTerm), spaceless: own})
+			list = append(list, term{text: agent.Clip(query[start:at], maxTerm), spaceless: own})
 			start = -1
 		}
 	}

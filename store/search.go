@@ -116,6 +116,6 @@ func (f *finder) hit(row hitRow) (agent.SearchHit, error) {
 		}
 		text = agent.Message{Parts: parts}.Text()
 	}
-	hit.Snippet = f.mark.snippet(upTo(text, maxSearchable))
+	hit.Snippet = f.mark.snippet(agent.Clip(text, maxSearchable))
 	return hit, nil
 }

@@ -170,6 +170,8 @@ func TestSearchable(t *testing.T) {
 
 func TestPreview(t *testing.T) {
 	equal(t, preview(" one\n two "), "one two")
+	equal(t, preview("# Head\n\n- **bold** and `code`\n> see [the page](https://example.org/a_b) ![pic](x)"), "Head bold and code see the page pic")
+	equal(t, preview("2 * 3 [open](never closed"), "2 3 [open](never closed")
 	got := preview(strings.Repeat("ä", 500))
 	equal(t, utf8.RuneCountInString(got), maxPreview)
 	if !strings.HasSuffix(got, "…") {
@@ -189,7 +191,7 @@ func FuzzSearch(f *testing.F) {
 	store := newFixture(f)
 	f.Fuzz(func(t *testing.T, stored, query string) {
 		store.t, store.ctx = t, t.Context()
-		p, err := store.Post(store.ctx, agent.NewMessage{Thread: store.newThread(upTo(clean(stored), 50)), Parts: text(stored)})
+		p, err := store.Post(store.ctx, agent.NewMessage{Thread: store.newThread(agent.Clip(clean(stored), 50)), Parts: text(stored)})
 		store.ok(err)
 		hits, err := store.Search(store.ctx, query, 10)
 		store.ok(err)

@@ -3,7 +3,8 @@ package store
 import (
 	"strings"
 	"unicode"
-	"unicode/utf8"
+
+	"ash/agent"
 )
 
 const (
@@ -17,7 +18,7 @@ const (
 // script that writes without spaces between words is set apart by one, so that
 // it is a word of its own and a phrase finds any run of them.
 func searchable(text string) string {
-	text = upTo(text, maxSearchable)
+	text = agent.Clip(text, maxSearchable)
 	if !strings.ContainsFunc(text, spaceless) {
 		return text
 	}
@@ -43,23 +44,38 @@ func spaceless(r rune) bool {
 	return r >= 0x1100 && unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Hangul, unicode.Bopomofo)
 }
 
-// upTo returns the beginning of s, at most n bytes, without cutting a character.
-func upTo(s string, n int) string {
-	if len(s) <= n {
-		return s
-	}
-	for n > 0 && !utf8.RuneStart(s[n]) {
-		n--
-	}
-	return s[:n]
-}
-
-// preview returns the beginning of text on one line.
+// preview returns the beginning of text on one line, without the marks of Markdown.
 func preview(text string) string {
 	// Four bytes a character and room for white space that is folded.
-	line := []rune(strings.Join(strings.Fields(upTo(text, 16*maxPreview)), " "))
+	line := []rune(strings.Join(strings.Fields(unmarked(agent.Clip(text, 16*maxPreview))), " "))
 	if len(line) > maxPreview {
 		line = append(line[:maxPreview-1], '…')
 	}
 	return string(line)
+}
+
+// unmarked takes from Markdown what is only shape: the marks that begin a line,
+// emphasis, code marks, and the addresses of links.
+func unmarked(text string) string {
+	var b strings.Builder
+	for line := range strings.Lines(text) {
+		line = strings.TrimLeft(line, " \t#>")
+		for _, bullet := range []string{"- ", "* ", "+ "} {
+			line = strings.TrimPrefix(line, bullet)
+		}
+		b.WriteString(line)
+	}
+	text = strings.NewReplacer("**", "", "*", "", "`", "", "~~", "").Replace(b.String())
+	b.Reset()
+	for {
+		name, rest, found := strings.Cut(text, "](")
+		address := strings.IndexByte(rest, ')')
+		open := strings.LastIndexByte(name, '[')
+		if !found || address < 0 || open < 0 {
+			b.WriteString(text)
+			return b.String()
+		}
+		b.WriteString(strings.TrimSuffix(name[:open], "!") + name[open+1:])
+		text = rest[address+1:]
+	}
 }
