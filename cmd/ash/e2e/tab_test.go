@@ -140,6 +140,10 @@ func (b *tab) listen(event any) {
 			}
 			b.note("console: %s", strings.Join(said, " "))
 		}
+	case *network.EventRequestWillBeSent:
+		if u := e.Request.URL; !strings.HasPrefix(u, b.base+"/") && !strings.HasPrefix(u, "blob:") && !strings.HasPrefix(u, "data:") {
+			b.note("request: to another host: %s", u)
+		}
 	case *network.EventLoadingFailed:
 		if !e.Canceled && e.ErrorText != "net::ERR_ABORTED" {
 			b.note("request: %s %s", e.ErrorText, e.BlockedReason)
