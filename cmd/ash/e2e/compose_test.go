@@ -97,7 +97,7 @@ func TestTwoTabsOnOneConversation(t *testing.T) {
 }
 
 // bodies is all that was said, as HTML.
-const bodies = `[...document.querySelectorAll("#messages .bubble, #messages .prose")].map((e) => e.innerHTML).join("\n")`
+const bodies = `[...document.querySelectorAll("#messages .bubble, #messages .prose:not(:empty)")].map((e) => e.innerHTML).join("\n")`
 
 func TestDoubleSubmitIsOneMessage(t *testing.T) {
 	onScreens(t, func(t *testing.T, s screen) {
