@@ -19,6 +19,10 @@ const (
 	readers = 4
 	// idleReader is how long an unused reader keeps its connection and page cache.
 	idleReader = time.Minute
+	// pageCache bounds what each connection keeps of the database, in KiB where negative
+	// (https://www.sqlite.org/pragma.html#pragma_cache_size). The system has the file in memory as well:
+	// what SQLite's usual 2 MB on every connection save is less than they weigh.
+	pageCache = "_pragma=cache_size(-512)"
 )
 
 // dsn returns the name that opens path with settings for every connection of a
@@ -36,6 +40,7 @@ func dsn(path string, settings ...string) string {
 		"_defensive=1", // no SQL of ours may damage the file
 		"_pragma=trusted_schema(0)",
 		"_pragma=temp_store(memory)", // sorting never puts text on the disk
+		pageCache,
 	}
 	return u.String() + "?" + strings.Join(append(common, settings...), "&")
 }

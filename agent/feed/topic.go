@@ -6,10 +6,10 @@ import (
 
 // Bounds of one topic.
 const (
-	maxEntries = 512       // events kept, a stretch of deltas counting as one
-	maxBytes   = 256 << 10 // text kept while no reply is open
-	maxOpen    = 8 << 20   // text kept while one is, so that a reader can rebuild it
-	maxStretch = 64 << 10  // bytes of one stretch of deltas
+	maxEntries = 192      // events kept, a stretch of deltas counting as one
+	maxBytes   = 64 << 10 // text kept while no reply is open
+	maxOpen    = 8 << 20  // text kept while one is, so that a reader can rebuild it
+	maxStretch = 64 << 10 // bytes of one stretch of deltas
 )
 
 // topic is the recent events of one thread, or of the house. Entries are
