@@ -92,7 +92,7 @@ func ash(t testing.TB, home string, m *model) *process {
 	if err != nil {
 		t.Fatal(err)
 	}
-	env := []string{"HOME=" + home, "ASH_HOME=" + home, "OPENAI_API_KEY=sk-of-no-use", "ASH_LOG_LEVEL=warn"}
+	env := []string{"HOME=" + home, "ASH_HOME=" + home, "OPENAI_API_KEY=sk-of-no-use"}
 	return launch(t, env, binary, "serve", "--listen", "127.0.0.1:0", "--model", "openai/test", "--base-url", m.url+"/v1")
 }
 
