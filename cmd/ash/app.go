@@ -143,6 +143,7 @@ func (a *app) start() {
 	a.stopping = cancel
 	a.beside.Go(func() { a.keepLedger(ctx) })
 	a.beside.Go(func() { a.keepUp(ctx) })
+	a.beside.Go(func() { a.tidy(ctx) })
 	a.beside.Go(func() {
 		a.config.Follow(ctx, configPoll, func(err error) {
 			if err != nil {

@@ -2,6 +2,8 @@ package main
 
 import (
 	"context"
+	"math"
+	"runtime/debug"
 	"time"
 )
 
@@ -56,4 +58,25 @@ func (a *app) purge(ctx context.Context, now time.Time) error {
 		a.log.Info("removed what was deleted", "threads", threads, "files", files, "bytes", bytes)
 	}
 	return err
+}
+
+// tidyEvery is how often memory is looked after.
+const tidyEvery = 5 * time.Second
+
+// tidy gives memory back when the house has come to rest, until ctx ends. Without it what the last turn
+// left behind would stay for minutes: nothing is collected while nothing happens.
+func (a *app) tidy(ctx context.Context) {
+	ticker := time.NewTicker(tidyEvery)
+	defer ticker.Stop()
+	for seen := uint64(math.MaxUint64); ; {
+		select {
+		case <-ctx.Done():
+			return
+		case <-ticker.C:
+		}
+		if now := a.feed.Last().Seq; now != seen && a.engine.Busy() == 0 {
+			seen = now
+			debug.FreeOSMemory()
+		}
+	}
 }

@@ -172,19 +172,11 @@ func (p *process) memory(line string) float64 {
 	return 0
 }
 
-// settled waits until the memory no longer shrinks, at most a while, and returns the PSS.
+// settled waits until the program has come to rest and given back what it does not need, and returns the PSS.
 func (p *process) settled() float64 {
 	p.t.Helper()
-	least := p.pss()
-	for quiet, end := 0, time.Now().Add(10*time.Second); quiet < 4 && time.Now().Before(end); {
-		time.Sleep(250 * time.Millisecond)
-		if now := p.pss(); now < least-0.1 {
-			least, quiet = now, 0
-		} else {
-			quiet++
-		}
-	}
-	return least
+	time.Sleep(12 * time.Second)
+	return p.pss()
 }
 
 // cpu returns the processor time the process's threads took so far.
