@@ -192,6 +192,7 @@ func (c *conversation) branch(ctx context.Context, message ID) (Thread, error) {
 	}
 	c.closed(cancelled)
 	c.engine.moved(ctx, c.thread)
+	c.engine.touched(ctx, c.thread)
 	return t, nil
 }
 

@@ -172,7 +172,7 @@ func (t *tab) render(parts ...templ.Component) error {
 func (t *tab) showEvent(e agent.Envelope) error {
 	switch ev := e.Event.(type) {
 	case agent.UserEvent:
-		return t.showUser(ev)
+		return t.showUser(e, ev)
 	case agent.AssistantEvent:
 		if ev.Message.State == agent.MessageOpen {
 			return t.showOpened(ev.Message)
@@ -203,13 +203,14 @@ func (t *tab) append(target string, swap components.Swap, fragment string) {
 	t.frame.Write(components.AppendPatch(t.frame.AvailableBuffer(), target, swap, fragment))
 }
 
-func (t *tab) showUser(ev agent.UserEvent) error {
+func (t *tab) showUser(e agent.Envelope, ev agent.UserEvent) error {
 	node, err := t.Reader.Node(t.ctx, ev.Message.ID)
 	if err != nil {
 		return err
 	}
 	m := t.present.message(node, false)
 	if ev.Joined {
+		m.At = e.Time // written before what was still being said then, it stands behind it
 		t.end = node.Message
 		return t.render(components.StreamJoined(m))
 	}
@@ -317,8 +318,8 @@ func (t *tab) conversation(thread agent.Thread) error {
 // restarted, or the page was away for longer than the feed remembers.
 func (t *tab) resync() error {
 	clear(t.open)
-	if t.thread == "" {
-		return nil
+	if err := t.rows(); err != nil || t.thread == "" {
+		return err
 	}
 	tail, err := t.Tails.Tail(t.ctx, t.thread)
 	if err != nil {
@@ -328,6 +329,20 @@ func (t *tab) resync() error {
 		return err
 	}
 	return t.render(components.StreamTurn(turnSlot(t.thread, tail.Turn)), components.StreamHead(t.present.head(tail.Thread)))
+}
+
+// rows brings the beginning of the list up to date.
+func (t *tab) rows() error {
+	found, _, err := t.Reader.Threads(t.ctx, agent.ThreadFilter{Limit: listSize})
+	if err != nil {
+		return err
+	}
+	for _, row := range found {
+		if err := t.showThread(agent.ThreadEvent{Thread: row}); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // notifyText bounds what a notification quotes, in characters.

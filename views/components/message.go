@@ -16,6 +16,7 @@ type Message struct {
 	Role    agent.Role
 	State   agent.MessageState
 	Created time.Time
+	At      time.Time // its place among the messages on the page; zero is Created
 	Text    string // source: what the person wrote, or the Markdown of the answer; the text Edit starts from
 	HTML    string // safe HTML of the body of an answer; the person's own words are shown from Text
 	Files   []File
@@ -83,6 +84,14 @@ func midnight(t time.Time) time.Time {
 }
 
 func dayKey(t time.Time) string { return t.Format(time.DateOnly) }
+
+// place is what orders a message among those on the page.
+func (m Message) place() string {
+	if m.At.IsZero() {
+		return millis(m.Created)
+	}
+	return millis(m.At)
+}
 
 func millis(t time.Time) string { return strconv.FormatInt(t.UnixMilli(), 10) }
 
