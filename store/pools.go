@@ -22,7 +22,7 @@ const (
 	// pageCache bounds what each connection keeps of the database, in KiB where negative
 	// (https://www.sqlite.org/pragma.html#pragma_cache_size). The system has the file in memory as well:
 	// what SQLite's usual 2 MB on every connection save is less than they weigh.
-	pageCache = "_pragma=cache_size(-512)"
+	pageCache = "_pragma=cache_size(-256)"
 )
 
 // dsn returns the name that opens path with settings for every connection of a

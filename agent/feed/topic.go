@@ -6,7 +6,7 @@ import (
 
 // Bounds of one topic.
 const (
-	maxEntries = 192      // events kept, a stretch of deltas counting as one
+	maxEntries = 128      // events kept, a stretch of deltas counting as one
 	maxBytes   = 64 << 10 // text kept while no reply is open
 	maxOpen    = 8 << 20  // text kept while one is, so that a reader can rebuild it
 	maxStretch = 64 << 10 // bytes of one stretch of deltas
