@@ -9,6 +9,7 @@ import (
 	"log/slog"
 	"net/http"
 	"strings"
+	"sync/atomic"
 
 	"github.com/a-h/templ"
 	"github.com/labstack/echo/v4"
@@ -29,7 +30,13 @@ type Events struct {
 	Summaries SummaryStore
 	Stream    *markdown.Renderer
 	Log       *slog.Logger
+
+	streams atomic.Int32 // open now
 }
+
+// maxStreams bounds the streams that are open at once: each costs memory and, with every event, work. No
+// person has as many tabs.
+const maxStreams = 512
 
 // TailReader reads the end of a conversation.
 type TailReader interface {
@@ -49,6 +56,10 @@ func (h *Events) Thread(c echo.Context) error {
 func (h *Events) House(c echo.Context) error { return h.serve(c, "") }
 
 func (h *Events) serve(c echo.Context, thread agent.ID) error {
+	defer h.streams.Add(-1)
+	if h.streams.Add(1) > maxStreams {
+		return agent.Errorf(agent.CodeUnavailable, "Too many pages of Ash are open at once. Close some of them and reload this one.")
+	}
 	since := lastSeen(c)
 	out, err := sse.NewWriter(c.Response())
 	if errors.Is(err, http.ErrNotSupported) {

@@ -92,6 +92,9 @@ func (h *Identity) conflict(c echo.Context, mine string, theirs identity.Documen
 
 // Preview answers POST /identity/{slug}/preview.
 func (h *Identity) Preview(c echo.Context) error {
+	if _, err := identityFile(c); err != nil {
+		return err
+	}
 	words, err := text(c, "text")
 	if err != nil {
 		return err

@@ -35,7 +35,7 @@ func (p *Providers) list(ctx context.Context, one *provider, limit time.Duration
 	defer cancel()
 	models, err := one.client.Models(ctx)
 	if err != nil {
-		return nil, Wrap(err, agent.ModelRef{Provider: one.settings.Name})
+		return nil, Wrap(one.hide(TransportFault(err)), agent.ModelRef{Provider: one.settings.Name})
 	}
 	out := make([]agent.ModelInfo, 0, len(models))
 	p.mu.Lock()

@@ -104,8 +104,12 @@ func (r *run) ask(ctx context.Context, l link, next *agent.ModelRef) (over bool)
 		if a.broke || a.err == nil {
 			return true
 		}
-		fault := r.fault(ctx, a.err, l.info.Ref)
-		r.logger.WarnContext(ctx, "model call failed", slog.String("model", l.info.Ref.String()), slog.Int("attempt", r.tries),
+		fault := l.provider.hide(r.fault(ctx, a.err, l.info.Ref))
+		level := slog.LevelWarn
+		if fault.Kind == FaultCancelled { // the person stopped it
+			level = slog.LevelDebug
+		}
+		r.logger.Log(ctx, level, "model call failed", slog.String("model", l.info.Ref.String()), slog.Int("attempt", r.tries),
 			slog.Bool("begun", a.begun), slog.String("fault", string(fault.Kind)), slog.Int("status", fault.Status))
 		// The server's own words may repeat what was said.
 		r.logger.DebugContext(ctx, "model call failed", slog.Any("error", fault))

@@ -48,8 +48,26 @@ type setup struct {
 type provider struct {
 	settings Settings
 	client   Client
+	secret   func() string // the key in use, "" for none
 	close    func()
 }
+
+// hide takes the provider's key out of what its server said, whatever the key looks like.
+func (p *provider) hide(f *Fault) *Fault {
+	key := p.secret()
+	if len(key) < minSecret {
+		return f
+	}
+	own := *f
+	own.Detail = strings.ReplaceAll(own.Detail, key, "[redacted]")
+	if own.Err != nil && strings.Contains(own.Err.Error(), key) {
+		own.Err = errors.New(strings.ReplaceAll(own.Err.Error(), key, "[redacted]"))
+	}
+	return &own
+}
+
+// minSecret is how many bytes a key must have to be one: local servers take any word.
+const minSecret = 6
 
 // New makes the providers. It does not touch the network. Errors: CodeInvalid for settings that cannot be used.
 func New(o Options) (*Providers, error) {
@@ -144,7 +162,11 @@ func (p *Providers) provider(s Settings) (*provider, error) {
 		}
 		return nil, agent.Wrap(agent.CodeInvalid, err, "Provider %s cannot be set up: check its settings.", s.Name)
 	}
-	return &provider{settings: s, client: made, close: client.CloseIdleConnections}, nil
+	secret := func() string {
+		key, _ := p.keys.find(s)
+		return key
+	}
+	return &provider{settings: s, client: made, secret: secret, close: client.CloseIdleConnections}, nil
 }
 
 // ParseRef reads "provider/name"; a bare "provider" names the model of the same name, as "offline" does.

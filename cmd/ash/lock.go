@@ -21,6 +21,9 @@ type homeLock struct{ file *flock.Flock }
 // another process does.
 func lockHome(home string) (*homeLock, error) {
 	path := filepath.Join(home, "ash.lock")
+	if info, err := os.Lstat(path); err == nil && !info.Mode().IsRegular() { // what a link leads to would be overwritten
+		return nil, agent.Errorf(agent.CodeDenied, "%s is not an ordinary file. Remove it; Ash makes its own.", path)
+	}
 	l := flock.New(path, flock.SetPermissions(0o600))
 	got, err := l.TryLock()
 	if err != nil {
@@ -30,7 +33,7 @@ func lockHome(home string) (*homeLock, error) {
 		return nil, agent.Errorf(agent.CodeConflict, "Another Ash is already running on %s%s. Stop it first, or give this one another --home.", home, whoHas(path))
 	}
 	if err := os.WriteFile(path, []byte(ownPID()), 0o600); err != nil {
-		return nil, errors.Join(agent.Wrap(agent.CodeUnavailable, err, "Ash cannot write in its home %s.", home), l.Unlock())
+		return nil, errors.Join(agent.Wrap(agent.CodeUnavailable, err, "Ash cannot write in its home %s: %v.", home, errors.Unwrap(err)), l.Unlock())
 	}
 	return &homeLock{l}, nil
 }

@@ -29,6 +29,19 @@ func TestSecondServerIsRefused(t *testing.T) {
 	ash(t, "", "chat", "--home", home, "--base-url", "http://127.0.0.1:1/v1", "--model", "openai/m", "-m", "x").complains(t, exitFailed, "--base-url")
 }
 
+// The lock is written to: what a link of its name leads to must not be.
+func TestLockThatIsALinkIsRefused(t *testing.T) {
+	t.Parallel()
+	home, precious := t.TempDir(), filepath.Join(t.TempDir(), "precious")
+	must(t, os.Chmod(home, 0o700))
+	must(t, os.WriteFile(precious, []byte("precious"), 0o600))
+	must(t, os.Symlink(precious, filepath.Join(home, "ash.lock")))
+	ash(t, "", "serve", "--home", home, "--listen", "127.0.0.1:0").complains(t, exitFailed, "ash.lock", "Remove it")
+	if b, err := os.ReadFile(precious); err != nil || string(b) != "precious" {
+		t.Errorf("the link's target is %q (%v)", b, err)
+	}
+}
+
 func TestSocketOfACrashIsReplaced(t *testing.T) {
 	t.Parallel()
 	home := t.TempDir()
