@@ -170,7 +170,7 @@ func (h *house) open() {
 
 func (h *house) shut() {
 	h.t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
 	if err := errors.Join(h.engine.Close(ctx), h.store.Close()); err != nil {
 		h.t.Error(err)
@@ -202,7 +202,7 @@ func (h *house) post(words string) agent.Posted {
 // settle waits until nothing is owned any more.
 func (h *house) settle() agent.Tail {
 	h.t.Helper()
-	for deadline := time.Now().Add(10 * time.Second); h.engine.Busy() > 0; {
+	for deadline := time.Now().Add(time.Minute); h.engine.Busy() > 0; {
 		if time.Now().After(deadline) {
 			h.t.Fatal("the conversation does not come to rest")
 		}
@@ -514,7 +514,7 @@ func TestBoundsEndATurn(t *testing.T) {
 
 func TestWallTimeEndsATurn(t *testing.T) {
 	h := newHouse(t)
-	h.settings.Bounds.Wall = 50 * time.Millisecond
+	h.settings.Bounds.Wall = time.Second
 	h.script.add(hangs(make(chan struct{}, 1), "slow"))
 	h.post("go")
 	tail := h.settle()

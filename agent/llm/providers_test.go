@@ -29,7 +29,7 @@ func house(t *testing.T, urls ...string) *llm.Providers {
 	o := llm.Options{Dialects: map[string]llm.Dialect{"openai": openai.New}, Keys: llm.NewKeys(noEnv), Logger: quiet, Retry: llm.Retry{Base: 5 * time.Millisecond, Max: time.Second}}
 	for i, u := range urls {
 		name := "s" + string(rune('0'+i))
-		o.Providers = append(o.Providers, llm.Settings{Name: name, Kind: "openai", BaseURL: u + "/v1", Connect: time.Second, FirstToken: 1500 * time.Millisecond, Stall: 500 * time.Millisecond})
+		o.Providers = append(o.Providers, llm.Settings{Name: name, Kind: "openai", BaseURL: u + "/v1", Connect: time.Second, FirstToken: 3 * time.Second, Stall: 500 * time.Millisecond})
 		o.Order = append(o.Order, agent.ModelRef{Provider: name, Name: "m"})
 	}
 	p, err := llm.New(o)
@@ -67,7 +67,7 @@ func TestFallbackOverRealServers(t *testing.T) {
 		"refused key":       {llmtest.Unauthorized()},
 		"broken thrice":     {llmtest.ServerError(), llmtest.Overloaded(), llmtest.RateLimited("")},
 		"asks for an hour":  {llmtest.RateLimited("3600")},
-		"slow headers":      {llmtest.SlowHeaders(5*time.Second, "late")},
+		"slow headers":      {llmtest.SlowHeaders(10*time.Second, "late")},
 		"no first token":    {llmtest.Broken(llmtest.StreamStall, 1, "x")},
 		"web page":          {llmtest.HTML()},
 		"prompt too long":   {llmtest.ContextTooLong()},
