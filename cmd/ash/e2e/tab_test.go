@@ -22,7 +22,7 @@ import (
 )
 
 // patience is how long anything may take that is not itself about time.
-const patience = 15 * time.Second
+const patience = 30 * time.Second
 
 // screen is a kind of device.
 type screen struct {
