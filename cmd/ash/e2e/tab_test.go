@@ -311,9 +311,13 @@ func (b *tab) rewrite(selector, text string) {
 	b.run(input.InsertText(text))
 }
 
+// painted waits until what is on the page has been drawn.
+const painted = `new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(() => done(true))))`
+
 // press presses a key as a keyboard does, with modifiers held: what the page prevents on keydown does not happen.
 func (b *tab) press(key string, modifiers ...input.Modifier) {
 	b.t.Helper()
+	eval[bool](b, painted) // a page that has not been drawn yet is given no input
 	for _, r := range key {
 		down := kb.Encode(r)
 		first, last := down[0], down[len(down)-1]
