@@ -439,10 +439,13 @@ func TestFaultsOfTheStore(t *testing.T) {
 	}
 	for method, n := range sound.faulty.calls {
 		for at := range n {
-			if testing.Short() && at%4 != 0 {
+			if (testing.Short() || underRace) && at%5 != 0 {
 				continue
 			}
 			for _, lasts := range []bool{false, true} {
+				if lasts && at%2 == 1 {
+					continue // half of these say as much, in half the time
+				}
 				f := fault{method, at, lasts}
 				name := fmt.Sprintf("%s %d once", method, at)
 				if lasts {
