@@ -203,6 +203,9 @@ func (w *replyWriter) conclude(ctx context.Context, failure error) TurnState {
 		failure = Errorf(CodeExhausted, "The answer reached its limit of tokens in the middle of what it wanted to do, so nothing of that was done. Continue, or allow longer answers in Settings.")
 	case failure == nil && !empty:
 		m.State = MessageComplete
+		if len(w.calls) == 0 {
+			return TurnDone // what Advance would read next is what is stored now
+		}
 		return ""
 	case failure == nil:
 		m.State = MessageFailed

@@ -90,6 +90,9 @@ func readKey(path string) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
+	if !info.Mode().IsRegular() { // opening a pipe would wait for its writer
+		return nil, agent.Errorf(agent.CodeInvalid, "%s is not an ordinary file. Delete it; a new one is made at the next start.", path)
+	}
 	if unsafeMode(info.Mode()) {
 		return nil, agent.Errorf(agent.CodeDenied, "%s may be read by others (%v). Delete it; a new one is made at the next start.", path, info.Mode().Perm())
 	}
