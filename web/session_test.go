@@ -99,6 +99,13 @@ func TestSessionKey(t *testing.T) {
 	if _, err := newJar(home); err == nil || !strings.Contains(err.Error(), "damaged") {
 		t.Errorf("damaged key: %v", err)
 	}
+	odd := t.TempDir()
+	if err := os.Mkdir(filepath.Join(odd, keyFile), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := newJar(odd); err == nil || !strings.Contains(err.Error(), "not an ordinary file") {
+		t.Errorf("a folder as the key: %v", err)
+	}
 	if runtime.GOOS == "windows" {
 		return
 	}
