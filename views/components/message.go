@@ -17,8 +17,8 @@ type Message struct {
 	State   agent.MessageState
 	Created time.Time
 	At      time.Time // its place among the messages on the page; zero is Created
-	Text    string // source: what the person wrote, or the Markdown of the answer; the text Edit starts from
-	HTML    string // safe HTML of the body of an answer; the person's own words are shown from Text
+	Text    string    // source: what the person wrote, or the Markdown of the answer; the text Edit starts from
+	HTML    string    // safe HTML of the body of an answer; the person's own words are shown from Text
 	Files   []File
 
 	Thinking    string        // safe HTML of the reasoning; "" when there is none
