@@ -46,10 +46,7 @@ func (s *Store) copyTo(ctx context.Context, dest string) (err error) {
 	if err := reserve(part); err != nil {
 		return err
 	}
-	db, err := openAside(s.path)
-	if err != nil {
-		return err
-	}
+	db := openAside(s.path)
 	_, err = db.ExecContext(ctx, "VACUUM INTO ?", part)
 	if err := closing(db, err); err != nil {
 		return fmt.Errorf("copy database: %w", err)

@@ -148,3 +148,26 @@ func BenchmarkThreads(b *testing.B) {
 		})
 	}
 }
+
+// BenchmarkStep measures what a step of the loop reads before it asks the model.
+func BenchmarkStep(b *testing.B) {
+	f := newFixture(b)
+	for range 10 {
+		f.exchange("question", "answer")
+	}
+	ctx, head := context.Background(), f.tail().Thread.Head
+	for name, read := range map[string]func() error{
+		"tail":      func() error { _, err := f.Tail(ctx, f.thread); return err },
+		"path of 8": func() error { _, err := f.Path(ctx, head, 8); return err },
+		"summaries": func() error { _, err := f.Summaries(ctx, f.thread); return err },
+	} {
+		b.Run(name, func(b *testing.B) {
+			b.ReportAllocs()
+			for b.Loop() {
+				if err := read(); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
+}

@@ -130,10 +130,7 @@ func (s *Store) Writable() error {
 // a large one and holds up nobody. On damage it turns writing off and returns
 // CodeUnavailable; when all is well it clears the mark of an unclean stop.
 func (s *Store) CheckIntegrity(ctx context.Context) error {
-	db, err := openAside(s.path)
-	if err != nil {
-		return s.translate(err)
-	}
+	db := openAside(s.path)
 	defer func() { _ = db.Close() }() // read only: nothing can be lost
 	var findings []string
 	if err := db.NewRaw("PRAGMA integrity_check(20)").Scan(ctx, &findings); err != nil {

@@ -37,9 +37,9 @@ func (s *Store) Path(ctx context.Context, head agent.ID, limit int) ([]agent.Mes
 // met oldest first. Each step is one look into the index of ids.
 func pathRows(ctx context.Context, db bun.IDB, from agent.ID, limit int) ([]messageRow, error) {
 	var rows []messageRow
-	err := db.NewRaw(`WITH RECURSIVE path (seq, parent, depth) AS (
-			SELECT seq, parent, 1 FROM messages WHERE id = ?
-			UNION ALL SELECT m.seq, m.parent, depth + 1 FROM path JOIN messages m ON m.id = path.parent WHERE depth < ?
+	err := fixed(db, `WITH RECURSIVE path (seq, parent, depth) AS (
+			SELECT seq, parent, 1 FROM messages WHERE id = ?1
+			UNION ALL SELECT m.seq, m.parent, depth + 1 FROM path JOIN messages m ON m.id = path.parent WHERE depth < ?2
 		) SELECT m.* FROM path CROSS JOIN messages m ON m.seq = path.seq ORDER BY depth`, from, limit).Scan(ctx, &rows)
 	slices.Reverse(rows)
 	return rows, err

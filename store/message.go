@@ -96,7 +96,7 @@ func (s *Store) Message(ctx context.Context, id agent.ID) (agent.Message, error)
 
 func messageByID(ctx context.Context, db bun.IDB, id agent.ID) (agent.Message, error) {
 	var row messageRow
-	if err := db.NewSelect().Model(&row).Where("id = ?", id).Scan(ctx); err != nil {
+	if err := fixed(db, `SELECT * FROM messages WHERE id = ?1`, id).Scan(ctx, &row); err != nil {
 		return agent.Message{}, err
 	}
 	list, err := complete(ctx, db, []messageRow{row})

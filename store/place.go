@@ -25,12 +25,12 @@ type place struct {
 // placeOf reads the place of a thread; form is the idempotency key to look up, if any.
 func placeOf(ctx context.Context, tx bun.Tx, thread agent.ID, form string) (place, error) {
 	var pl place
-	err := tx.NewRaw(`SELECT t.id AS thread, t.head, t.deleted, u.id AS turn, u.state,
-			(SELECT id FROM messages WHERE thread = t.id AND form = ?1) AS known,
+	err := fixed(tx, `SELECT t.id AS thread, t.head, t.deleted, u.id AS turn, u.state,
+			(SELECT id FROM messages WHERE thread = t.id AND form = ?2) AS known,
 			EXISTS (SELECT 1 FROM messages WHERE thread = t.id AND state = 'queued') AS queued,
 			EXISTS (SELECT 1 FROM tool_calls WHERE thread = t.id AND `+unended+`) AS unended
 		FROM threads t LEFT JOIN turns u ON u.thread = t.id AND u.`+active+`
-		WHERE t.id = ?0`, thread, bun.NullZero(clean(form))).Scan(ctx, &pl)
+		WHERE t.id = ?1`, thread, orNull(clean(form))).Scan(ctx, &pl)
 	return pl, err
 }
 

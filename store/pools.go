@@ -47,16 +47,13 @@ func dsn(path string, settings ...string) string {
 
 // openWriter opens the one connection that writes.
 func openWriter(ctx context.Context, path string) (*bun.DB, error) {
-	db, err := openPool(dsn(path,
+	db := openPool(dsn(path,
 		"_txlock=immediate",
 		"_journal_mode=WAL",
 		"_synchronous=FULL",
 		"_pragma=secure_delete(1)",
 		"_pragma=journal_size_limit(8388608)",
 	))
-	if err != nil {
-		return nil, err
-	}
 	db.SetMaxOpenConns(1)
 	db.SetMaxIdleConns(1)
 	if err := db.PingContext(ctx); err != nil {
@@ -66,31 +63,22 @@ func openWriter(ctx context.Context, path string) (*bun.DB, error) {
 }
 
 // openReader opens the pool that reads. Its connections are made when needed.
-func openReader(path string) (*bun.DB, error) {
-	db, err := openPool(dsn(path, "_query_only=1"))
-	if err != nil {
-		return nil, err
-	}
+func openReader(path string) *bun.DB {
+	db := openPool(dsn(path, "_query_only=1"))
 	db.SetMaxOpenConns(readers)
 	db.SetMaxIdleConns(readers)
 	db.SetConnMaxIdleTime(idleReader)
-	return db, nil
+	return db
 }
 
 // openAside opens a connection for work that must hold up neither pool.
-func openAside(path string) (*bun.DB, error) {
-	db, err := openPool(dsn(path))
-	if err != nil {
-		return nil, err
-	}
+func openAside(path string) *bun.DB {
+	db := openPool(dsn(path))
 	db.SetMaxOpenConns(1)
-	return db, nil
+	return db
 }
 
-func openPool(name string) (*bun.DB, error) {
-	db, err := sql.Open(sqliteshim.ShimName, name)
-	if err != nil {
-		return nil, fmt.Errorf("open database: %w", err)
-	}
-	return bun.NewDB(db, sqlitedialect.New()), nil
+// openPool makes a pool; its connections are opened when needed.
+func openPool(name string) *bun.DB {
+	return bun.NewDB(sql.OpenDB(connector{name: name, driver: sqliteshim.Driver()}), sqlitedialect.New())
 }

@@ -95,9 +95,7 @@ func connect(ctx context.Context, o Options) (*Store, error) {
 	if s.writer, err = openWriter(ctx, s.path); err != nil {
 		return nil, s.translate(err)
 	}
-	if s.reader, err = openReader(s.path); err != nil {
-		return nil, errors.Join(s.translate(err), s.writer.Close())
-	}
+	s.reader = openReader(s.path)
 	return s, nil
 }
 

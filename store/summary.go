@@ -46,7 +46,7 @@ func fromSummary(r summaryRow) (agent.Summary, error) {
 // Summaries implements agent.HistoryStore. An unknown thread has none.
 func (s *Store) Summaries(ctx context.Context, thread agent.ID) ([]agent.Summary, error) {
 	var rows []summaryRow
-	if err := s.reader.NewSelect().Model(&rows).Where("thread = ?", thread).Order("seq DESC").Scan(ctx); err != nil {
+	if err := fixed(s.reader, `SELECT * FROM summaries WHERE thread = ?1 ORDER BY seq DESC`, thread).Scan(ctx, &rows); err != nil {
 		return nil, s.translate(err)
 	}
 	list := make([]agent.Summary, len(rows))

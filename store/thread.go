@@ -190,7 +190,7 @@ func checkTitle(title string) error {
 
 func threadByID(ctx context.Context, db bun.IDB, id agent.ID) (agent.Thread, error) {
 	var row threadRow
-	if err := db.NewSelect().Model(&row).Where("id = ?", id).Scan(ctx); err != nil {
+	if err := fixed(db, `SELECT * FROM threads WHERE id = ?1`, id).Scan(ctx, &row); err != nil {
 		return agent.Thread{}, err
 	}
 	return fromThread(row)

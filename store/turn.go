@@ -62,7 +62,7 @@ func (s *Store) Tail(ctx context.Context, thread agent.ID) (agent.Tail, error) {
 // newestTurn returns the newest turn of a thread, zero when there is none.
 func newestTurn(ctx context.Context, db bun.IDB, thread agent.ID) (agent.Turn, error) {
 	var rows []turnRow
-	if err := db.NewSelect().Model(&rows).Where("thread = ?", thread).Order("seq DESC").Limit(1).Scan(ctx); err != nil {
+	if err := fixed(db, `SELECT * FROM turns WHERE thread = ?1 ORDER BY seq DESC LIMIT 1`, thread).Scan(ctx, &rows); err != nil {
 		return agent.Turn{}, err
 	}
 	if len(rows) == 0 {
@@ -73,7 +73,7 @@ func newestTurn(ctx context.Context, db bun.IDB, thread agent.ID) (agent.Turn, e
 
 func turnByID(ctx context.Context, db bun.IDB, id agent.ID) (agent.Turn, error) {
 	var row turnRow
-	if err := db.NewSelect().Model(&row).Where("id = ?", id).Scan(ctx); err != nil {
+	if err := fixed(db, `SELECT * FROM turns WHERE id = ?1`, id).Scan(ctx, &row); err != nil {
 		return agent.Turn{}, err
 	}
 	return fromTurn(row), nil
