@@ -16,7 +16,7 @@ func TestStreamsAreBounded(t *testing.T) {
 	answers := make(chan string)
 	var open []net.Conn
 	for range 520 {
-		c, err := net.Dial("tcp", host) //nolint:noctx // a test's
+		c, err := net.Dial("tcp", host) // a test's
 		h.must(err)
 		open = append(open, c)
 		go func() {

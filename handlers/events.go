@@ -66,7 +66,7 @@ func (h *Events) serve(c echo.Context, thread agent.ID) error {
 		return err
 	}
 	if err != nil {
-		return nil //nolint:nilerr // the reader left before it began: nobody is there to be told
+		return nil // the reader left before it began: nobody is there to be told
 	}
 	tab := &tab{Events: h, ctx: c.Request().Context(), thread: thread, present: h.present(c), open: map[agent.ID]*openReply{}}
 	for batch := range h.Feed.Subscribe(tab.ctx, thread, since) {
@@ -79,7 +79,7 @@ func (h *Events) serve(c echo.Context, thread agent.ID) error {
 			return nil // the browser comes back, and is told from where it was
 		}
 		if err := tab.flush(out, batch); err != nil {
-			return nil //nolint:nilerr // the reader left
+			return nil // the reader left
 		}
 	}
 	if tab.ctx.Err() != nil {

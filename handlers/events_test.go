@@ -239,7 +239,7 @@ func TestStreamOfNothing(t *testing.T) {
 	deleted := h.empty()
 	h.browser.HTMX().Post("/chat/"+string(deleted)+"/delete", url.Values{"deleted": {"1"}})
 	for _, path := range []string{"/chat/" + string(agent.NewID()) + "/events", "/chat/x/events", "/chat/" + string(deleted) + "/events"} {
-		res, err := http.Get(h.base + path) //nolint:noctx // a test's
+		res, err := http.Get(h.base + path) // a test's
 		h.must(err)
 		h.must(res.Body.Close())
 		if res.StatusCode != http.StatusNotFound {
@@ -355,7 +355,7 @@ func TestBeat(t *testing.T) {
 	e.GET("/events", streams.House)
 	server := httptest.NewServer(e)
 	defer server.Close()
-	res, err := http.Get(server.URL + "/events") //nolint:noctx // a test's
+	res, err := http.Get(server.URL + "/events") // a test's
 	if err != nil {
 		t.Fatal(err)
 	}

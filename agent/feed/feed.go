@@ -181,7 +181,7 @@ func (f *Feed) wait(ctx context.Context, r *reader) bool {
 	defer timer.Stop()
 	due := time.Now().Add(Idle)
 	for waiting := false; ; waiting = true {
-		at := due
+		var at time.Time
 		select {
 		case <-r.signals[atOnce]:
 			return true

@@ -50,7 +50,7 @@ func TestKeyIsNeverRepeated(t *testing.T) {
 				}
 			}
 		}
-		if told != 1 || !strings.Contains(string(s.Chats()[0].Header.Get("Authorization")), key) {
+		if told != 1 || !strings.Contains(s.Chats()[0].Header.Get("Authorization"), key) {
 			t.Errorf("%d: %d errors", status, told)
 		}
 		if strings.Contains(log.String(), key) {

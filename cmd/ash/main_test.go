@@ -257,7 +257,7 @@ func (p *process) end() (code int, took time.Duration) {
 // stream opens the event stream of a page; the answer's body ends with the stream.
 func (p *process) stream(path string) *bufio.Reader {
 	p.t.Helper()
-	res, err := http.Get(p.url + path) //nolint:noctx // ends with the server
+	res, err := http.Get(p.url + path) // ends with the server
 	must(p.t, err)
 	p.t.Cleanup(func() { must(p.t, res.Body.Close()) })
 	if res.StatusCode != http.StatusOK {

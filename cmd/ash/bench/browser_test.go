@@ -103,14 +103,6 @@ func (b *browser) say(thread, text string) error {
 	return err
 }
 
-// mustSay sends a message that must be taken.
-func (b *browser) mustSay(thread, text string) {
-	b.t.Helper()
-	if err := b.say(thread, text); err != nil {
-		b.t.Fatal(err)
-	}
-}
-
 // begin starts a conversation with a message and returns its id.
 func (b *browser) begin(text string) string {
 	b.t.Helper()

@@ -33,7 +33,7 @@ func fill(b *testing.B, home string, m *model, threads, messages int) (thread st
 	if err != nil {
 		b.Fatal(err)
 	}
-	defer tx.Rollback() //nolint:errcheck // committed by then
+	defer tx.Rollback() // committed by then
 	w := &filler{b: b, tx: tx, random: rand.New(rand.NewPCG(1, 2))}
 	for i := range threads {
 		thread = w.thread(fmt.Sprintf("conversation number %d", i), messages)

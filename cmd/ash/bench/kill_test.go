@@ -115,7 +115,7 @@ func talk(page *browser, l *ledger, mark string) {
 	stream, err := page.stream("/chat/" + thread + "/events")
 	if err == nil {
 		defer stream.Close()
-		go io.Copy(io.Discard, stream) //nolint:errcheck // until it is cut off
+		go io.Copy(io.Discard, stream) // until it is cut off
 	}
 	for i := range 12 {
 		text := fmt.Sprint(mark, i, ".")

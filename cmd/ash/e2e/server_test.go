@@ -4,7 +4,6 @@ import (
 	"bufio"
 	"bytes"
 	"io"
-	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -156,18 +155,6 @@ func (s *server) end() {
 	if s.t.Failed() {
 		s.t.Logf("log of the server:\n%s", log)
 	}
-}
-
-// ready waits until the server at url answers.
-func ready(t *testing.T, url string) {
-	t.Helper()
-	eventually(t, "the server answers at "+url, func() bool {
-		r, err := http.Get(url + "/healthz")
-		if err != nil {
-			return false
-		}
-		return r.Body.Close() == nil && r.StatusCode == http.StatusOK
-	})
 }
 
 // eventually waits for something outside of the browser.
