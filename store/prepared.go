@@ -82,7 +82,7 @@ func (c connector) Driver() driver.Driver { return c.driver }
 
 // liteConn is all that database/sql asks of SQLite's connection. It is named in full, because
 // what a wrapper does not pass on, database/sql would do without.
-type liteConn interface {
+type liteConn interface { //nolint:interfacebloat // the driver names them, not we
 	driver.Conn
 	driver.ConnBeginTx
 	driver.ConnPrepareContext

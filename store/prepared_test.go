@@ -127,6 +127,7 @@ func TestFixedStatementSeesTheNewSchema(t *testing.T) {
 		defer func() { f.ok(rows.Close()) }()
 		names, err := rows.Columns()
 		f.ok(err)
+		f.ok(rows.Err())
 		return names
 	}
 	equal(t, columns(), []string{"a"})
