@@ -243,20 +243,17 @@ func callsOf(ctx context.Context, db bun.IDB, messages []agent.ID) (map[agent.ID
 
 // insertCalls stores the calls a reply proposes.
 func insertCalls(ctx context.Context, tx bun.Tx, m agent.Message) error {
-	if len(m.Calls) == 0 {
-		return nil
-	}
-	rows := make([]callRow, len(m.Calls))
 	for i, c := range m.Calls {
 		c.Thread, c.Turn, c.Message, c.Index, c.Created = m.Thread, m.Turn, m.ID, i, orNow(c.Created)
 		row, err := toCall(c)
 		if err != nil {
 			return err
 		}
-		rows[i] = row
+		if err := insertRow(ctx, tx, &row); err != nil {
+			return err
+		}
 	}
-	_, err := tx.NewInsert().Model(&rows).Returning("NULL").Exec(ctx)
-	return err
+	return nil
 }
 
 // updateCall stores everything of a call that a transition may change.
@@ -265,7 +262,6 @@ func updateCall(ctx context.Context, tx bun.Tx, c agent.ToolCall) error {
 	if err != nil {
 		return err
 	}
-	_, err = tx.NewUpdate().Model(&row).Where("id = ?", c.ID).
-		Column("state", "question", "why", "binding", "exit_code", "started", "finished", "labels", "decision", "result").Exec(ctx)
-	return err
+	return updateRow(ctx, tx, &row,
+		"state", "question", "why", "binding", "exit_code", "started", "finished", "labels", "decision", "result")
 }

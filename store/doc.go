@@ -14,7 +14,7 @@
 //     sees a time.Time. Parts of messages have one JSON codec (parts.go), whose
 //     format is for ever.
 //   - Statements on the path of a turn have a fixed text and stay prepared on each
-//     connection (prepared.go); all others are built by bun and parsed each time.
+//     connection (prepared.go, row.go); all others are built by bun and parsed each time.
 //   - Text is cleaned where it enters: NUL bytes and broken UTF-8 become U+FFFD.
 //   - Every error that leaves is an *agent.Error (errors.go).
 //   - A damaged database is never replaced or repaired silently; on damage, writing

@@ -48,8 +48,12 @@ func (s *Store) AppendEvents(ctx context.Context, list []agent.Envelope) error {
 		return nil
 	}
 	return s.write(ctx, func(ctx context.Context, tx bun.Tx) error {
-		_, err := tx.NewInsert().Model(&rows).Returning("NULL").Exec(ctx)
-		return err
+		for i := range rows {
+			if err := insertRow(ctx, tx, &rows[i]); err != nil {
+				return err
+			}
+		}
+		return nil
 	})
 }
 

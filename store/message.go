@@ -155,7 +155,7 @@ func insertMessage(ctx context.Context, tx bun.Tx, m agent.Message) error {
 	if err != nil {
 		return err
 	}
-	if _, err := tx.NewInsert().Model(&row).Returning("NULL").Exec(ctx); err != nil {
+	if err := insertRow(ctx, tx, &row); err != nil {
 		return err
 	}
 	return noteAttachments(ctx, tx, m.ID, m.Parts)

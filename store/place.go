@@ -120,7 +120,7 @@ func (pl *place) closeWhere(ctx context.Context, tx bun.Tx, to agent.CallState, 
 // moveHead makes message the end of the conversation.
 func (pl *place) moveHead(ctx context.Context, tx bun.Tx, message agent.ID) error {
 	pl.Head = message
-	_, err := tx.NewUpdate().Model((*threadRow)(nil)).Set("head = ?", bun.NullZero(message)).Set("updated = ?", micros(now())).
-		Where("id = ?", pl.Thread).Exec(ctx)
+	_, err := fixed(tx, `UPDATE threads SET head = ?2, updated = ?3 WHERE id = ?1`,
+		pl.Thread, orNull(message), micros(now())).Exec(ctx)
 	return err
 }

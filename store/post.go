@@ -126,9 +126,8 @@ func (pl *place) name(ctx context.Context, tx bun.Tx, title string) error {
 	if err := checkTitle(title); err != nil {
 		return err
 	}
-	_, err := tx.NewUpdate().Model((*threadRow)(nil)).
-		Set("title = ?", title).Set("title_source = ?", agent.TitleWords).Set("search_title = ?", searchable(title)).
-		Where("id = ? AND title_source = ''", pl.Thread).Exec(ctx)
+	_, err := fixed(tx, `UPDATE threads SET title = ?2, title_source = ?3, search_title = ?4 WHERE id = ?1 AND title_source = ''`,
+		pl.Thread, title, agent.TitleWords, searchable(title)).Exec(ctx)
 	return err
 }
 

@@ -75,18 +75,17 @@ func (s *Store) OpenReply(ctx context.Context, m agent.Message) error {
 		return s.translate(err)
 	}
 	return s.write(ctx, func(ctx context.Context, tx bun.Tx) error {
-		moved, err := tx.NewUpdate().Model((*threadRow)(nil)).Set("head = ?", m.ID).Set("updated = ?", micros(now())).
-			Where("id = ?", m.Thread).
-			Where("EXISTS (SELECT 1 FROM turns WHERE id = ? AND thread = ? AND state = 'running')", m.Turn, m.Thread).
-			Where("EXISTS (SELECT 1 FROM messages WHERE id = ? AND thread = ?)", m.Parent, m.Thread).Exec(ctx)
+		moved, err := fixed(tx, `UPDATE threads SET head = ?2, updated = ?3 WHERE id = ?1
+				AND EXISTS (SELECT 1 FROM turns WHERE id = ?4 AND thread = ?1 AND state = 'running')
+				AND EXISTS (SELECT 1 FROM messages WHERE id = ?5 AND thread = ?1)`,
+			m.Thread, m.ID, micros(now()), m.Turn, m.Parent).Exec(ctx)
 		if err != nil {
 			return err
 		}
 		if !touched(moved) {
 			return refuseReply(ctx, tx, m)
 		}
-		_, err = tx.NewInsert().Model(&row).Returning("NULL").Exec(ctx)
-		return err
+		return insertRow(ctx, tx, &row)
 	})
 }
 
@@ -110,9 +109,9 @@ func (s *Store) SaveProgress(ctx context.Context, list []agent.ReplyProgress) er
 	}
 	return s.write(ctx, func(ctx context.Context, tx bun.Tx) error {
 		for _, p := range list {
-			stored, err := tx.NewRaw(`INSERT INTO reply_progress (message, n, text, thinking, covered_boot, covered_seq)
-				SELECT id, (SELECT coalesce(max(n), 0) + 1 FROM reply_progress WHERE message = ?0), ?1, ?2, ?3, ?4
-				FROM messages WHERE id = ?0 AND state = 'open'`,
+			stored, err := fixed(tx, `INSERT INTO reply_progress (message, n, text, thinking, covered_boot, covered_seq)
+				SELECT id, (SELECT coalesce(max(n), 0) + 1 FROM reply_progress WHERE message = ?1), ?2, ?3, ?4, ?5
+				FROM messages WHERE id = ?1 AND state = 'open'`,
 				p.Message, clean(p.Text), clean(p.Thinking), clean(p.Covered.Boot), int64(p.Covered.Seq)).Exec(ctx)
 			if err != nil {
 				return err
@@ -142,7 +141,7 @@ func (s *Store) CloseReply(ctx context.Context, m agent.Message) error {
 
 func closeReply(ctx context.Context, tx bun.Tx, m agent.Message) error {
 	var stored messageRow
-	err := tx.NewSelect().Model(&stored).Column("id", "thread", "turn", "state", "created").Where("id = ?", m.ID).Scan(ctx)
+	err := fixed(tx, `SELECT thread, turn, state FROM messages WHERE id = ?1`, m.ID).Scan(ctx, &stored)
 	if err != nil {
 		return err
 	}
@@ -154,14 +153,13 @@ func closeReply(ctx context.Context, tx bun.Tx, m agent.Message) error {
 	if err != nil {
 		return err
 	}
-	_, err = tx.NewUpdate().Model(&row).Where("id = ?", m.ID).
-		Column("state", "provider", "model", "input_tokens", "output_tokens", "cache_read_tokens", "cache_write_tokens",
-			"cost", "first_token", "duration", "stop", "failure_code", "failure_public", "covered_boot", "covered_seq",
-			"finished", "preview", "labels", "parts", "search_text").Exec(ctx)
+	err = updateRow(ctx, tx, &row, "state", "provider", "model", "input_tokens", "output_tokens", "cache_read_tokens",
+		"cache_write_tokens", "cost", "first_token", "duration", "stop", "failure_code", "failure_public", "covered_boot",
+		"covered_seq", "finished", "preview", "labels", "parts", "search_text")
 	if err != nil {
 		return err
 	}
-	if _, err := tx.NewDelete().Model((*progressRow)(nil)).Where("message = ?", m.ID).Exec(ctx); err != nil {
+	if _, err := fixed(tx, `DELETE FROM reply_progress WHERE message = ?1`, m.ID).Exec(ctx); err != nil {
 		return err
 	}
 	if err := noteAttachments(ctx, tx, m.ID, m.Parts); err != nil {
@@ -173,7 +171,7 @@ func closeReply(ctx context.Context, tx bun.Tx, m agent.Message) error {
 	if err := addRound(ctx, tx, m.Turn, m.Usage); err != nil {
 		return err
 	}
-	_, err = tx.NewUpdate().Model((*threadRow)(nil)).Set("updated = ?", micros(now())).Where("id = ?", m.Thread).Exec(ctx)
+	_, err = fixed(tx, `UPDATE threads SET updated = ?2 WHERE id = ?1`, m.Thread, micros(now())).Exec(ctx)
 	return err
 }
 
@@ -186,8 +184,6 @@ func addRound(ctx context.Context, tx bun.Tx, id agent.ID, u agent.Usage) error 
 	turn.Rounds++
 	turn.Usage = turn.Usage.Add(u)
 	row := toTurn(turn)
-	_, err = tx.NewUpdate().Model(&row).Where("id = ?", id).
-		Column("rounds", "input_tokens", "output_tokens", "cache_read_tokens", "cache_write_tokens", "cost", "first_token", "duration").
-		Exec(ctx)
-	return err
+	return updateRow(ctx, tx, &row, "rounds", "input_tokens", "output_tokens", "cache_read_tokens", "cache_write_tokens",
+		"cost", "first_token", "duration")
 }

@@ -81,8 +81,7 @@ func turnByID(ctx context.Context, db bun.IDB, id agent.ID) (agent.Turn, error) 
 
 func insertTurn(ctx context.Context, tx bun.Tx, t agent.Turn) error {
 	row := toTurn(t)
-	_, err := tx.NewInsert().Model(&row).Returning("NULL").Exec(ctx)
-	return err
+	return insertRow(ctx, tx, &row)
 }
 
 // setTurn moves a turn to a state; ended is kept with it, zero while it is active.
@@ -93,8 +92,7 @@ func setTurn(ctx context.Context, tx bun.Tx, t *agent.Turn, state agent.TurnStat
 	} else {
 		t.Ended = now()
 	}
-	_, err := tx.NewUpdate().Model((*turnRow)(nil)).Set("state = ?", t.State).Set("ended = ?", micros(t.Ended)).
-		Where("id = ?", t.ID).Exec(ctx)
+	_, err := fixed(tx, `UPDATE turns SET state = ?2, ended = ?3 WHERE id = ?1`, t.ID, t.State, micros(t.Ended)).Exec(ctx)
 	return err
 }
 
