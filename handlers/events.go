@@ -32,6 +32,7 @@ type Events struct {
 	Log       *slog.Logger
 
 	streams atomic.Int32 // open now
+	drawn   drawnRows
 }
 
 // maxStreams bounds the streams that are open at once: each costs memory and, with every event, work. No
@@ -142,7 +143,7 @@ func (t *tab) show(b agent.Batch) error {
 		switch ev := e.Event.(type) {
 		case agent.ThreadEvent:
 			if ev.Moved || last[ev.Thread.ID] == i {
-				err = t.showThread(ev)
+				err = t.showThread(e.ID, ev)
 			}
 		case agent.AssistantDelta:
 			t.showDelta(ev)
@@ -285,8 +286,9 @@ func turnSlot(thread agent.ID, turn agent.Turn) components.Turn {
 	}
 }
 
-// showThread brings a row of the list up to date, and the conversation itself when its head moved.
-func (t *tab) showThread(ev agent.ThreadEvent) error {
+// showThread brings a row of the list up to date, as the event at says, and the conversation
+// itself when its head moved.
+func (t *tab) showThread(at agent.EventID, ev agent.ThreadEvent) error {
 	if ev.Moved {
 		return t.conversation(ev.Thread.Thread)
 	}
@@ -296,13 +298,16 @@ func (t *tab) showThread(ev agent.ThreadEvent) error {
 	if ev.Thread.Head == "" {
 		return nil // nothing was said in it yet: no list shows it
 	}
-	if err := t.render(components.StreamThread(t.present.row(ev.Thread), t.thread)); err != nil {
+	row := t.present.row(ev.Thread)
+	if ev.Thread.ID == t.thread {
+		return t.render(components.StreamThread(row, t.thread), components.StreamHead(t.present.head(ev.Thread.Thread)))
+	}
+	fragment, err := t.drawn.draw(t.ctx, at, row)
+	if err != nil {
 		return err
 	}
-	if ev.Thread.ID == t.thread {
-		return t.render(components.StreamHead(t.present.head(ev.Thread.Thread)))
-	}
-	return nil
+	_, err = t.frame.Write(fragment)
+	return err
 }
 
 // conversation shows the end of the conversation anew, from the store.
@@ -349,7 +354,7 @@ func (t *tab) rows() error {
 		return err
 	}
 	for _, row := range found {
-		if err := t.showThread(agent.ThreadEvent{Thread: row}); err != nil {
+		if err := t.render(components.StreamThread(t.present.row(row), t.thread)); err != nil {
 			return err
 		}
 	}
