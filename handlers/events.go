@@ -146,7 +146,7 @@ func (t *tab) show(b agent.Batch) error {
 				err = t.showThread(e.ID, ev)
 			}
 		case agent.AssistantDelta:
-			t.showDelta(ev)
+			err = t.showDelta(ev)
 		default:
 			err = t.showEvent(e)
 		}
@@ -264,9 +264,7 @@ func (t *tab) showProgress(ev agent.ProgressEvent) error {
 		return nil
 	}
 	reply.attempts = append(reply.attempts, t.present.attempt(*ev.Attempt))
-	m := t.present.alone(agent.Message{ID: ev.Message, Thread: t.thread, Role: agent.RoleAssistant, State: agent.MessageOpen}, true)
-	m.Attempts = reply.attempts
-	return t.render(components.StreamStatus(m))
+	return t.showStatus(reply)
 }
 
 func (t *tab) showTurn(turn agent.Turn) error {

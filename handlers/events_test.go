@@ -108,6 +108,17 @@ func TestStreamTellsAttempts(t *testing.T) {
 	}
 }
 
+func TestAnswerTakesAwayThatItIsAskedFor(t *testing.T) {
+	h := open(t, llmtest.Text("before"), llmtest.Broken(llmtest.StreamStall, 2, "begun", " and waiting"))
+	id := h.begin("one")
+	s := h.watch("/chat/" + string(id))
+	h.post(id, "two")
+	s.until("the answer has begun", func() bool { return strings.Contains(s.doc.Find("#messages").Text(), "begun") })
+	if left := s.doc.Find("#messages article:last-child .attempt").Text(); left != "" {
+		t.Errorf("beside the answer it still says %q", left)
+	}
+}
+
 func TestStreamTellsOfFailures(t *testing.T) {
 	for name, reply := range map[string]llmtest.Reply{
 		"no answer came":  llmtest.Unauthorized(),

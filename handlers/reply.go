@@ -27,22 +27,43 @@ func (t *tab) showOpened(m agent.Message) error {
 	return t.render(components.StreamUpsert(t.present.alone(m, true)))
 }
 
-func (t *tab) showDelta(d agent.AssistantDelta) {
+func (t *tab) showDelta(d agent.AssistantDelta) error {
 	reply := t.open[d.Message]
 	if reply == nil {
-		return // its end carries the whole
+		return nil // its end carries the whole
+	}
+	if err := t.answers(reply); err != nil {
+		return err
 	}
 	if d.Thinking {
 		reply.paused = reply.length > 0
 		reply.thought += len(d.Text)
 		t.patch(reply.thinking.Append(d.Text))
-		return
+		return nil
 	}
 	if reply.paused {
 		d.Text, reply.paused = "\n\n"+d.Text, false
 	}
 	reply.length += len(d.Text)
 	t.patch(reply.text.Append(d.Text))
+	return nil
+}
+
+// answers takes away that a model is being asked, now that it answers. What failed before stays.
+func (t *tab) answers(reply *openReply) error {
+	last := len(reply.attempts) - 1
+	if last < 0 || reply.attempts[last].Failed != "" {
+		return nil
+	}
+	reply.attempts = reply.attempts[:last]
+	return t.showStatus(reply)
+}
+
+// showStatus says what an open reply is waiting for.
+func (t *tab) showStatus(reply *openReply) error {
+	m := t.present.alone(agent.Message{ID: reply.message.ID, Thread: t.thread, Role: agent.RoleAssistant, State: agent.MessageOpen}, true)
+	m.Attempts = reply.attempts
+	return t.render(components.StreamStatus(m))
 }
 
 func (t *tab) patch(patches []markdown.Patch) {

@@ -71,7 +71,7 @@ func TestSocketOfACrashIsReplaced(t *testing.T) {
 // get reads a page.
 func (p *process) get(path string) string {
 	p.t.Helper()
-	res, err := http.Get(p.url + path) //nolint:noctx // a test's
+	res, err := http.Get(p.url + path) // a test's
 	must(p.t, err)
 	defer func() { must(p.t, res.Body.Close()) }()
 	b, err := io.ReadAll(res.Body)
@@ -101,7 +101,7 @@ func TestControlIsNotOnTheNetwork(t *testing.T) {
 	t.Parallel()
 	p := serving(t, t.TempDir())
 	for _, path := range []string{"/control/status", "/control/threads"} {
-		res, err := http.Get(p.url + path) //nolint:noctx // a test's
+		res, err := http.Get(p.url + path) // a test's
 		must(t, err)
 		must(t, res.Body.Close())
 		if res.StatusCode != http.StatusNotFound {
