@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"iter"
+	"runtime"
 	"strings"
 )
 
@@ -122,10 +123,14 @@ func (w *replyWriter) emit(text string, thinking bool) {
 	if text == "" {
 		return
 	}
+	first := w.size == 0
 	w.size += len(text)
 	w.covered = w.engine.publish(w.message.Thread, w.message.Turn,
 		AssistantDelta{Message: w.message.ID, Text: text, Thinking: thinking})
 	w.engine.saver.add(w.message.ID, text, thinking, w.covered)
+	if first { // whoever shows the answer gets its beginning now, also while a fast model keeps this goroutine busy
+		runtime.Gosched()
+	}
 }
 
 // piece adds a part of a tool call.
