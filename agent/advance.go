@@ -78,7 +78,7 @@ func (e *Engine) Advance(ctx context.Context, thread ID) TurnState {
 		}
 		next := nextStep(tail)
 		if next == stepReply || next == stepContinue {
-			if failure := overBounds(tail.Turn, settings.Bounds, e.Now().Sub(started)); failure != nil {
+			if failure := overBounds(tail.Turn, settings.Bounds.within(tail.Thread.Budget), e.Now().Sub(started)); failure != nil {
 				return e.refuse(ctx, tail, failure)
 			}
 		}

@@ -89,7 +89,7 @@ func TestModelWithoutToolsIsTold(t *testing.T) {
 	h.script.add(asks("look {}"), says("sorry"))
 	h.post("go")
 	h.settle()
-	h.want("u:go a:[look denied] a:sorry", agent.TurnDone)
+	h.want("u:go a:[look failed] a:sorry", agent.TurnDone)
 }
 
 func TestApproval(t *testing.T) {

@@ -39,9 +39,13 @@ func (c *conversation) post(ctx context.Context, m NewMessage) (Posted, error) {
 	if err != nil {
 		return Posted{}, err
 	}
+	if call, ok := answered(tail, m.Form); ok {
+		return Posted{Answered: &call, Again: true, Turn: tail.Turn}, nil
+	}
 	if q, ok := waitingQuestion(tail); ok && m.Form != "" {
 		return c.answer(ctx, q, m)
 	}
+	m.Parts = c.engine.redactParts(m.Parts)
 	if tail.Thread.TitleSource == TitleNone {
 		m.Title = titleByWords(m)
 	}
@@ -58,29 +62,11 @@ func (c *conversation) post(ctx context.Context, m NewMessage) (Posted, error) {
 	return posted, nil
 }
 
-func waitingQuestion(t Tail) (ToolCall, bool) {
-	if t.Turn.State != TurnWaiting {
-		return ToolCall{}, false
-	}
-	for _, call := range t.Head.Calls {
-		if call.Question && call.State == CallWaiting {
-			return call, true
-		}
-	}
-	return ToolCall{}, false
-}
-
-// answer takes a message sent while a question waits as its answer.
-func (c *conversation) answer(ctx context.Context, q ToolCall, m NewMessage) (Posted, error) {
-	text := Message{Parts: m.Parts}.Text()
-	_, err := c.decide(ctx, q.ID, Decision{Approve: true, By: m.Author, At: c.engine.Now(), Answer: text, Binding: q.Binding})
-	return Posted{Turn: c.turn}, err
-}
-
 func (c *conversation) edit(ctx context.Context, old ID, m NewMessage) (Posted, error) {
 	if _, err := c.tail(ctx); err != nil {
 		return Posted{}, err
 	}
+	m.Parts = c.engine.redactParts(m.Parts)
 	posted, err := c.engine.Store.Edit(ctx, old, m)
 	if err != nil || posted.Again {
 		return posted, err
@@ -194,45 +180,6 @@ func (c *conversation) branch(ctx context.Context, message ID) (Thread, error) {
 	c.engine.moved(ctx, c.thread)
 	c.engine.touched(ctx, c.thread)
 	return t, nil
-}
-
-func (c *conversation) decide(ctx context.Context, id ID, d Decision) (ToolCall, error) {
-	call, err := c.engine.Store.Call(ctx, id)
-	if err != nil {
-		return ToolCall{}, err
-	}
-	if call.State != CallWaiting {
-		return ToolCall{}, Errorf(CodeConflict, "This was already decided or withdrawn.")
-	}
-	if d.Binding != call.Binding {
-		return ToolCall{}, Errorf(CodeConflict, "What would run has changed since you were asked. Look at it again.")
-	}
-	d.At = c.engine.Now()
-	call.Decision = &d
-	switch {
-	case !d.Approve:
-		call.State, call.Finished = CallDenied, d.At
-	case call.Question:
-		call.State, call.Finished = CallFinished, d.At
-		call.Result = []Part{Text{Text: d.Answer}}
-	default:
-		call.State = CallApproved
-	}
-	call, err = c.engine.Store.MoveCall(ctx, call, CallWaiting)
-	if err != nil {
-		return ToolCall{}, err
-	}
-	c.engine.publishCall(call, ConfirmResponse{Call: call})
-	if call.State.Ended() {
-		c.engine.publishCall(call, ToolResultEvent{Call: call})
-	}
-	if !c.running() {
-		ctx, done := c.storing() // the decision is stored: what follows from it does not depend on who asked
-		defer done()
-		c.turn = Turn{ID: call.Turn, Thread: call.Thread, State: TurnWaiting}
-		c.recheck(ctx)
-	}
-	return call, nil
 }
 
 // joined tells that messages left the queue.

@@ -34,7 +34,8 @@ type Options struct {
 	Prompter  Prompter
 	Models    Models
 	Publisher Publisher
-	Tools     Tools // nil: no tools
+	Tools     Tools                    // nil: no tools
+	Redact    func(text string) string // takes secrets out before the first write; nil: none are known
 	Settings  func() Settings
 	Logger    *slog.Logger
 	Now       func() time.Time

@@ -118,11 +118,11 @@ func (x *tools) Specs(context.Context, agent.Thread) []agent.ToolSpec {
 	return []agent.ToolSpec{{Name: "look", Schema: json.RawMessage(`{"type":"object"}`)}}
 }
 
-func (x *tools) Judge(_ context.Context, _ agent.Thread, c agent.ToolCall, _ agent.Labels) (agent.Judgement, error) {
+func (x *tools) Judge(_ context.Context, _ agent.Situation, c agent.ToolCall) (agent.Judgement, error) {
 	return x.judge(c), nil
 }
 
-func (x *tools) Run(ctx context.Context, _ agent.Thread, c agent.ToolCall, progress func(string)) (agent.ToolOutcome, error) {
+func (x *tools) Run(ctx context.Context, _ agent.Situation, c agent.ToolCall, progress func(string)) (agent.ToolOutcome, error) {
 	return x.run(ctx, c, progress)
 }
 
@@ -568,4 +568,8 @@ func TestThinkingKeepsItsOrderAndSignature(t *testing.T) {
 			t.Errorf("part %d: got %s, want %s", i, got, exp)
 		}
 	}
+}
+
+func (x *tools) Permit(context.Context, agent.Situation, agent.ToolCall, agent.Offer) error {
+	return nil
 }

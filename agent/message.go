@@ -211,13 +211,15 @@ type ToolCall struct {
 	Arguments  json.RawMessage // valid JSON; what the model sent otherwise is a JSON string
 	Extra      json.RawMessage // provider fields that must go back unchanged (thought signatures)
 	State      CallState
-	Question   bool   // waits for an answer in words rather than an approval
-	Why        string // one sentence: why it asks, or why it was refused
-	Binding    string // hash of the arguments and target an approval is bound to
+	Question   bool    // waits for an answer in words rather than an approval
+	Why        string  // one sentence: why it asks, or why it was refused
+	Binding    string  // hash of the arguments and target an approval is bound to
+	Effect     *Effect // what it does, as it was shown; nil until policy has spoken
 	Decision   *Decision
-	Result     []Part // Text and Image
+	Result     []Part // Text and Image; File for what is too long to send
 	Exit       *int
-	Labels     Labels // of the result
+	Labels     Labels    // of the result
+	Findings   []Finding // what is suspicious in the result
 	Created    time.Time
 	Started    time.Time
 	Finished   time.Time
@@ -230,7 +232,11 @@ type Decision struct {
 	At      time.Time
 	Reason  string // given with a denial; the model gets it
 	Answer  string // to a Question
+	Form    string // id of the message that answered a Question: the same id twice is one answer
 	Binding string // what was shown when deciding; must equal the call's
+
+	Arguments json.RawMessage // the person's own arguments in place of the model's; nil: as asked
+	Always    string          // Rule of the offer accepted with it, "" for this once
 }
 
 // Summary stands for a range of older messages. It lies beside the tree and

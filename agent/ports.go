@@ -46,6 +46,7 @@ type Posted struct {
 	Turn       Turn       // the turn it began, or the running one it waits for
 	Superseded []ToolCall // approvals it closed
 	Joined     []Message  // queued messages that joined the tree ahead of it, because no turn was left to wait for
+	Answered   *ToolCall  // it was the answer to this waiting question: there is no Message
 }
 
 // TurnStore keeps what Advance does: messages, turns and summaries.
@@ -153,37 +154,13 @@ type Publisher interface {
 type Tools interface {
 	// Specs lists the tools a thread may use.
 	Specs(ctx context.Context, t Thread) []ToolSpec
-	// Judge says whether a proposed call may run, must be asked about, or is refused. prompt are the labels of all that
-	// the model had before it when it asked.
-	Judge(ctx context.Context, t Thread, c ToolCall, prompt Labels) (Judgement, error)
+	// Judge says whether a call may run, must be asked about, or is refused. It changes nothing, and is asked
+	// again right before an approved call starts: another Binding then means that what it applies to has changed.
+	Judge(ctx context.Context, s Situation, c ToolCall) (Judgement, error)
+	// Permit makes the standing permission that the person gave together with an approval of c.
+	Permit(ctx context.Context, s Situation, c ToolCall, o Offer) error
 	// Run executes an approved call. Progress may be called from any goroutine until Run returns. Run must return soon after ctx is cancelled.
-	Run(ctx context.Context, t Thread, c ToolCall, progress func(text string)) (ToolOutcome, error)
-}
-
-// Verdict is what policy says about a call.
-type Verdict string
-
-// The verdicts.
-const (
-	Allow Verdict = "allow"
-	Ask   Verdict = "ask"
-	Deny  Verdict = "deny"
-)
-
-// Judgement is a verdict with its reason.
-type Judgement struct {
-	Verdict  Verdict
-	Why      string // one sentence for the person
-	Binding  string // what an approval would be bound to
-	Question bool   // the call asks the person something
-}
-
-// ToolOutcome is what a tool gave back.
-type ToolOutcome struct {
-	Content []Part
-	Failed  bool
-	Exit    *int
-	Labels  Labels
+	Run(ctx context.Context, s Situation, c ToolCall, progress func(text string)) (ToolOutcome, error)
 }
 
 // Reader is what pages and the command line read beyond the loop's own ports.

@@ -182,10 +182,12 @@ func (w *replyWriter) close(ctx context.Context, failure error) (TurnState, erro
 	e, m := w.engine, &w.message
 	w.flushThought(nil)
 	w.flushText()
+	m.Parts = e.redactParts(m.Parts)
 	rest := w.conclude(ctx, failure)
 	m.Finished, m.Covered = e.Now(), w.covered
 	for i, p := range w.calls {
 		call := p.call(*m, i)
+		call.Arguments = e.redactJSON(call.Arguments)
 		if m.State != MessageComplete {
 			call.State, call.Finished = CallCancelled, m.Finished
 		}

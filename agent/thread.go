@@ -49,7 +49,8 @@ type Thread struct {
 	WorkDir     string // relative to Root
 	Grants      []Grant
 	Budget      Budget
-	ParentCall  ID // the tool call that started this thread, for a sub-agent
+	ParentCall  ID       // the tool call that started this thread, for a sub-agent
+	Tools       []string // the only tools it may use; empty: all
 	Pinned      bool
 	Archived    time.Time // zero: not archived
 	Deleted     time.Time // zero: not deleted; else waiting to be purged
@@ -69,6 +70,8 @@ type Grant struct {
 type Budget struct {
 	Cost   MicroDollars
 	Tokens int
+	Rounds int           // model calls of one turn
+	Wall   time.Duration // of one turn
 }
 
 // MicroDollars is money: millionths of a US dollar.
@@ -82,6 +85,8 @@ type ThreadPatch struct {
 	Pinned      *bool
 	Archived    *bool
 	Deleted     *bool
+	Root        *string
+	WorkDir     *string
 }
 
 // ThreadFilter selects threads for a list, newest change first, pinned ahead.

@@ -42,6 +42,23 @@ type Bounds struct {
 	Cost   MicroDollars
 }
 
+// within returns b, narrowed by what a thread of its own budget may use in a turn.
+func (b Bounds) within(t Budget) Bounds {
+	b.Rounds = tighter(b.Rounds, t.Rounds)
+	b.Wall = tighter(b.Wall, t.Wall)
+	b.Tokens = tighter(b.Tokens, t.Tokens)
+	b.Cost = tighter(b.Cost, t.Cost)
+	return b
+}
+
+// tighter returns the smaller bound; 0 is none.
+func tighter[T int | time.Duration | MicroDollars](a, b T) T {
+	if a == 0 || b == 0 {
+		return max(a, b)
+	}
+	return min(a, b)
+}
+
 // Usage is what a model call (or several) took.
 type Usage struct {
 	Input      int // tokens sent, cached ones included

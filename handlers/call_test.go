@@ -19,11 +19,11 @@ func (asking) Specs(context.Context, agent.Thread) []agent.ToolSpec {
 	return []agent.ToolSpec{{Name: "shell", Description: "Runs a command.", Schema: json.RawMessage(`{"type":"object"}`)}}
 }
 
-func (asking) Judge(context.Context, agent.Thread, agent.ToolCall, agent.Labels) (agent.Judgement, error) {
+func (asking) Judge(context.Context, agent.Situation, agent.ToolCall) (agent.Judgement, error) {
 	return agent.Judgement{Verdict: agent.Ask, Why: "It deletes files.", Binding: "b-1"}, nil
 }
 
-func (asking) Run(context.Context, agent.Thread, agent.ToolCall, func(string)) (agent.ToolOutcome, error) {
+func (asking) Run(context.Context, agent.Situation, agent.ToolCall, func(string)) (agent.ToolOutcome, error) {
 	return agent.ToolOutcome{Content: []agent.Part{agent.Text{Text: "gone <b>"}}}, nil
 }
 
@@ -108,4 +108,8 @@ func TestInterruptedTurnsSaySoAndContinueOnRequest(t *testing.T) {
 	if got := h.browser.Get(base).Lacks("form.resume").Text("article.ash .prose"); !strings.Contains(got, "answered.") {
 		t.Errorf("after Continue the page shows %q", got)
 	}
+}
+
+func (asking) Permit(context.Context, agent.Situation, agent.ToolCall, agent.Offer) error {
+	return nil
 }

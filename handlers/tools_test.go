@@ -22,12 +22,12 @@ func (workshop) Specs(context.Context, agent.Thread) []agent.ToolSpec {
 	return out
 }
 
-func (workshop) Judge(_ context.Context, _ agent.Thread, c agent.ToolCall, _ agent.Labels) (agent.Judgement, error) {
+func (workshop) Judge(_ context.Context, _ agent.Situation, c agent.ToolCall) (agent.Judgement, error) {
 	verdicts := map[string]agent.Verdict{"asks": agent.Ask, "refused": agent.Deny, "breaks": agent.Allow, "runs": agent.Allow}
 	return agent.Judgement{Verdict: verdicts[c.Name], Why: "Because it " + c.Name + ".", Binding: "b-1"}, nil
 }
 
-func (w workshop) Run(ctx context.Context, _ agent.Thread, c agent.ToolCall, progress func(string)) (agent.ToolOutcome, error) {
+func (w workshop) Run(ctx context.Context, _ agent.Situation, c agent.ToolCall, progress func(string)) (agent.ToolOutcome, error) {
 	switch c.Name {
 	case "breaks":
 		return agent.ToolOutcome{}, agent.Errorf(agent.CodeUnavailable, "The tool is out of order.")
@@ -102,4 +102,8 @@ func TestQueuedMessageStandsBehindEveryRound(t *testing.T) {
 	if all := s.doc.Find("#messages").Text(); strings.Index(all, "It ran.") > strings.Index(all, "three") {
 		t.Error("the message that waited stands above what was said before it")
 	}
+}
+
+func (workshop) Permit(context.Context, agent.Situation, agent.ToolCall, agent.Offer) error {
+	return nil
 }

@@ -36,6 +36,8 @@ type callRow struct {
 	Extra      string          `bun:"extra,nullzero"`
 	Arguments  string          `bun:"arguments"`
 	Result     string          `bun:"result"`
+	Effect     string          `bun:"effect,nullzero"`
+	Findings   string          `bun:"findings,nullzero"`
 }
 
 type decisionJSON struct {
@@ -44,7 +46,10 @@ type decisionJSON struct {
 	At      time.Time `json:"at"`
 	Reason  string    `json:"reason,omitempty"`
 	Answer  string    `json:"answer,omitempty"`
+	Form    string    `json:"form,omitempty"`
 	Binding string    `json:"binding,omitempty"`
+	Always  string    `json:"always,omitempty"`
+	Edited  bool      `json:"edited,omitempty"` // the arguments are the person's own
 }
 
 // unended is the condition for a call that may still change, as the index
@@ -76,9 +81,16 @@ func toCall(c agent.ToolCall) (callRow, error) {
 			return callRow{}, err
 		}
 	}
+	if row.Effect, err = encodeEffect(c.Effect); err != nil {
+		return callRow{}, err
+	}
+	if row.Findings, err = encodeFindings(c.Findings); err != nil {
+		return callRow{}, err
+	}
 	if d := c.Decision; d != nil {
 		row.Decision, err = toJSON(decisionJSON{
-			Approve: d.Approve, By: d.By, At: d.At.UTC(), Reason: clean(d.Reason), Answer: clean(d.Answer), Binding: clean(d.Binding),
+			Approve: d.Approve, By: d.By, At: d.At.UTC(), Reason: clean(d.Reason), Answer: clean(d.Answer),
+			Form: clean(d.Form), Binding: clean(d.Binding), Always: clean(d.Always), Edited: d.EditedArguments(),
 		})
 	}
 	return row, err
@@ -115,9 +127,18 @@ func fromCall(r callRow) (agent.ToolCall, error) {
 		if err := fromJSON(r.Decision, &d); err != nil {
 			return agent.ToolCall{}, err
 		}
-		c.Decision = &agent.Decision{Approve: d.Approve, By: d.By, At: d.At, Reason: d.Reason, Answer: d.Answer, Binding: d.Binding}
+		c.Decision = &agent.Decision{
+			Approve: d.Approve, By: d.By, At: d.At, Reason: d.Reason, Answer: d.Answer, Form: d.Form, Binding: d.Binding, Always: d.Always,
+		}
+		if d.Edited {
+			c.Decision.Arguments = c.Arguments
+		}
 	}
-	return c, nil
+	if c.Effect, err = decodeEffect(r.Effect); err != nil {
+		return agent.ToolCall{}, err
+	}
+	c.Findings, err = decodeFindings(r.Findings)
+	return c, err
 }
 
 // Call implements agent.CallStore.
@@ -138,7 +159,7 @@ func (s *Store) MoveCall(ctx context.Context, c agent.ToolCall, from ...agent.Ca
 		if !slices.Contains(from, stored.State) {
 			return agent.Errorf(agent.CodeConflict, "This was already decided, or has gone on without you.")
 		}
-		if d := c.Decision; d != nil && stored.Decision == nil && d.Approve && d.Binding != stored.Binding {
+		if d := c.Decision; d != nil && stored.Decision == nil && d.Approve && !d.EditedArguments() && d.Binding != stored.Binding {
 			return agent.Errorf(agent.CodeConflict, "What would run has changed since you were asked. Look at it again.")
 		}
 		if c.State == agent.CallStarted {
@@ -177,8 +198,20 @@ func merge(stored, c agent.ToolCall) agent.ToolCall {
 	if c.Binding != "" {
 		stored.Binding = c.Binding
 	}
+	if c.Effect != nil {
+		stored.Effect = c.Effect
+	}
 	if c.Decision != nil {
 		stored.Decision = c.Decision
+		if c.Decision.EditedArguments() {
+			stored.Arguments = c.Decision.Arguments
+		}
+	}
+	if c.State == agent.CallWaiting {
+		stored.Decision = nil // asked again: what was decided before was about something else
+	}
+	if c.Findings != nil {
+		stored.Findings = c.Findings
 	}
 	if c.Result != nil {
 		stored.Result = cleanParts(c.Result)
@@ -263,5 +296,5 @@ func updateCall(ctx context.Context, tx bun.Tx, c agent.ToolCall) error {
 		return err
 	}
 	return updateRow(ctx, tx, &row,
-		"state", "question", "why", "binding", "exit_code", "started", "finished", "labels", "decision", "result")
+		"state", "question", "why", "binding", "exit_code", "started", "finished", "labels", "decision", "result", "arguments", "effect", "findings")
 }

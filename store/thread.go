@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"strings"
 	"time"
 	"unicode/utf8"
 
@@ -37,6 +38,9 @@ type threadRow struct {
 	Created      int64             `bun:"created"`
 	Updated      int64             `bun:"updated"`
 	SearchTitle  string            `bun:"search_title"`
+	Tools        string            `bun:"tools"` // names, a space between
+	BudgetRounds int               `bun:"budget_rounds"`
+	BudgetWall   int64             `bun:"budget_wall"` // nanoseconds
 }
 
 type grantJSON struct {
@@ -63,6 +67,7 @@ func toThread(t agent.Thread) (threadRow, error) {
 		BudgetCost: int64(t.Budget.Cost), BudgetTokens: t.Budget.Tokens, ParentCall: t.ParentCall,
 		Pinned: t.Pinned, Archived: micros(t.Archived), Deleted: micros(t.Deleted),
 		Created: micros(t.Created), Updated: micros(t.Updated), SearchTitle: searchable(title),
+		Tools: clean(strings.Join(t.Tools, " ")), BudgetRounds: t.Budget.Rounds, BudgetWall: int64(t.Budget.Wall),
 	}, nil
 }
 
@@ -79,7 +84,10 @@ func fromThread(r threadRow) (agent.Thread, error) {
 		ID: r.ID, Title: r.Title, TitleSource: r.TitleSource, Head: r.Head,
 		Origin: agent.Origin{Channel: r.Channel, ExternalID: r.ExternalID, Person: r.Person},
 		Model:  r.Model, Root: r.Root, WorkDir: r.WorkDir, Grants: grants,
-		Budget:     agent.Budget{Cost: agent.MicroDollars(r.BudgetCost), Tokens: r.BudgetTokens},
+		Budget: agent.Budget{
+			Cost: agent.MicroDollars(r.BudgetCost), Tokens: r.BudgetTokens, Rounds: r.BudgetRounds, Wall: time.Duration(r.BudgetWall),
+		},
+		Tools:      words(r.Tools),
 		ParentCall: r.ParentCall, Pinned: r.Pinned, Archived: fromMicros(r.Archived), Deleted: fromMicros(r.Deleted),
 		Created: fromMicros(r.Created), Updated: fromMicros(r.Updated),
 	}, nil
@@ -130,7 +138,7 @@ func (s *Store) PatchThread(ctx context.Context, id agent.ID, p agent.ThreadPatc
 			return err
 		}
 		_, err = tx.NewUpdate().Model(&row).Where("id = ?", id).
-			Column("title", "title_source", "search_title", "model", "pinned", "archived", "deleted", "updated").Exec(ctx)
+			Column("title", "title_source", "search_title", "model", "pinned", "archived", "deleted", "updated", "root", "work_dir").Exec(ctx)
 		return err
 	})
 	return t, err
@@ -149,6 +157,12 @@ func patch(t *agent.Thread, p agent.ThreadPatch, at time.Time) {
 	}
 	if p.Model != nil {
 		t.Model = clean(*p.Model)
+	}
+	if p.Root != nil {
+		t.Root = clean(*p.Root)
+	}
+	if p.WorkDir != nil {
+		t.WorkDir = clean(*p.WorkDir)
 	}
 	if p.Pinned != nil {
 		t.Pinned = *p.Pinned
@@ -194,4 +208,12 @@ func threadByID(ctx context.Context, db bun.IDB, id agent.ID) (agent.Thread, err
 		return agent.Thread{}, err
 	}
 	return fromThread(row)
+}
+
+// words splits names with spaces between; nil when there are none.
+func words(s string) []string {
+	if s == "" {
+		return nil
+	}
+	return strings.Fields(s)
 }

@@ -1,0 +1,42 @@
+package agent
+
+import "encoding/json"
+
+// redact takes secrets out of text before it is written or told.
+func (e *Engine) redact(text string) string {
+	if e.Redact == nil || text == "" {
+		return text
+	}
+	return e.Redact(text)
+}
+
+// redactParts returns parts without secrets, for their first write; parts itself stays as it is.
+func (e *Engine) redactParts(parts []Part) []Part {
+	if e.Redact == nil {
+		return parts
+	}
+	out := make([]Part, len(parts))
+	for i, p := range parts {
+		switch p := p.(type) {
+		case Text:
+			p.Text = e.Redact(p.Text)
+			out[i] = p
+		case File:
+			p.Extract = e.redact(p.Extract)
+			out[i] = p
+		default:
+			out[i] = p
+		}
+	}
+	return out
+}
+
+// redactJSON takes secrets out of arguments. What it leaves is what the person is shown and what runs; a
+// text that is no JSON without its secret is dropped whole.
+func (e *Engine) redactJSON(raw json.RawMessage) json.RawMessage {
+	out := json.RawMessage(e.redact(string(raw)))
+	if !json.Valid(out) {
+		return json.RawMessage(`"[a secret was left out of these arguments]"`)
+	}
+	return out
+}

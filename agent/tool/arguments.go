@@ -1,0 +1,88 @@
+package tool
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"reflect"
+	"strings"
+
+	"github.com/google/jsonschema-go/jsonschema"
+
+	"ash/agent"
+)
+
+// MaxArguments bounds the arguments of a call, in bytes of JSON.
+const MaxArguments = 2 << 20
+
+// arguments derives the schema of A and reads calls by it.
+type arguments[A any] struct {
+	schema   json.RawMessage
+	resolved *jsonschema.Resolved
+	names    []string
+}
+
+func newArguments[A any]() arguments[A] {
+	s, err := jsonschema.For[A](nil)
+	if err != nil {
+		panic(fmt.Sprintf("tool: no schema of %v: %v", reflect.TypeFor[A](), err))
+	}
+	raw, err := json.Marshal(s)
+	if err != nil {
+		panic(fmt.Sprintf("tool: schema of %v: %v", reflect.TypeFor[A](), err))
+	}
+	resolved, err := s.Resolve(nil)
+	if err != nil {
+		panic(fmt.Sprintf("tool: schema of %v: %v", reflect.TypeFor[A](), err))
+	}
+	return arguments[A]{schema: raw, resolved: resolved, names: s.PropertyOrder}
+}
+
+// parse reads what the model sent. Errors are CodeInvalid and say what to send instead.
+func (a arguments[A]) parse(raw json.RawMessage) (A, error) {
+	var out A
+	if len(raw) > MaxArguments {
+		return out, agent.Errorf(agent.CodeInvalid, "The arguments are too long: at most %d MB.", MaxArguments>>20)
+	}
+	var instance any
+	if err := json.Unmarshal(raw, &instance); err != nil {
+		return out, a.wrong("they are not JSON")
+	}
+	object, ok := instance.(map[string]any)
+	if !ok {
+		return out, a.wrong("they are not a JSON object")
+	}
+	for name, value := range object {
+		if value == nil { // some models send null for what they leave out
+			delete(object, name)
+		}
+	}
+	if err := a.resolved.Validate(instance); err != nil {
+		return out, a.wrong(plain(err))
+	}
+	tidy, err := json.Marshal(object)
+	if err != nil {
+		return out, a.wrong("they cannot be read")
+	}
+	d := json.NewDecoder(bytes.NewReader(tidy))
+	d.DisallowUnknownFields()
+	if err := d.Decode(&out); err != nil {
+		return out, a.wrong(plain(err))
+	}
+	return out, nil
+}
+
+func (a arguments[A]) wrong(why string) error {
+	return agent.Errorf(agent.CodeInvalid, "The arguments do not fit this tool: %s. Send an object like its schema: %s", why, a.schema)
+}
+
+// plain makes the validator's words fit for a model: the innermost reason, without the path through the schema.
+func plain(err error) string {
+	text := err.Error()
+	if i := strings.LastIndex(text, "/properties/"); i >= 0 {
+		text = "argument " + text[i+len("/properties/"):]
+	}
+	text = strings.TrimPrefix(text, "validating root: ")
+	text = strings.TrimPrefix(text, "json: ")
+	return strings.TrimRight(agent.Clip(text, 300), ".")
+}

@@ -1,0 +1,12 @@
+DROP TABLE security_log;
+DROP TABLE file_versions;
+DROP TABLE file_records;
+DROP TABLE policy_rules;
+DROP INDEX threads_parent;
+ALTER TABLE threads DROP COLUMN budget_wall;
+ALTER TABLE threads DROP COLUMN budget_rounds;
+ALTER TABLE threads DROP COLUMN tools;
+DROP INDEX tool_calls_waiting;
+DROP INDEX tool_calls_name;
+ALTER TABLE tool_calls DROP COLUMN findings;
+ALTER TABLE tool_calls DROP COLUMN effect;
