@@ -26,6 +26,10 @@ type Config struct {
 	Models     Models              `key:"models" doc:"Which language models answer, and how."`
 	History    History             `key:"history" doc:"How much of a conversation is sent to the model."`
 	Turn       Turn                `key:"turn" doc:"Bounds of one turn: all the work that one message sets off. The turn ends when it reaches any of them."`
+	Tools      Tools               `key:"tools" doc:"What the assistant may do, and how much of it at once. Which tools may run unasked is set on the Tools page."`
+	Files      Files               `key:"files" doc:"Folders the file tools may see besides workspace/files."`
+	Search     Search              `key:"search" doc:"Where the web is searched."`
+	Sandbox    Sandbox             `key:"sandbox" doc:"Where commands run, and within which limits. Without a sandbox that can hold the limits, commands are off: never on the machine itself."`
 	Appearance Appearance          `key:"appearance" doc:"How the pages look."`
 	Log        Log                 `key:"log" doc:"What the server writes to standard error. Secrets never, message text at level debug only."`
 	Providers  map[string]Provider `key:"providers" doc:"A model provider, one section each. NAME (a-z, 0-9 and -) is yours to choose and is the first half of a model's name: NAME/model. A provider Ash knows by name needs a section only for what differs."`
@@ -97,6 +101,42 @@ type Turn struct {
 	WallTime time.Duration      `key:"wall_time" default:"30m" min:"1s" max:"24h" doc:"How long it may take."`
 	Tokens   int                `key:"tokens" default:"2000000" min:"0" max:"1000000000" doc:"Tokens sent and received, all rounds together. 0 sets no bound."`
 	Cost     agent.MicroDollars `key:"cost" default:"5.00" min:"0" max:"100000" doc:"What it may cost, in dollars. 0 sets no bound."`
+}
+
+// Tools is the [tools] section.
+type Tools struct {
+	// ApprovalExpiry is 0 for never.
+	ApprovalExpiry time.Duration `key:"approval_expiry" default:"0s" min:"0s" max:"8760h" doc:"After this long without an answer an approval counts as denied. 0s never."`
+	Parallel       int           `key:"parallel" default:"4" min:"1" max:"32" doc:"Calls of one kind of tool (files, commands, web, helpers) that run at once."`
+}
+
+// Files is the [files] section.
+type Files struct {
+	// Folders are absolute paths, read-only unless ":rw" ends them.
+	Folders []string `key:"folders" unset:"none" sample:"~/Documents, ~/projects/site:rw" doc:"Further folders. Read-only, unless :rw follows the path."`
+	Own     []string `key:"own" unset:"none" sample:"~/Documents" doc:"Folders whose files are your own words. What stands in any other file may be a stranger's, until you or Ash wrote it."`
+}
+
+// Search is the [search] section.
+type Search struct {
+	Backend string `key:"backend" default:"auto" one_of:"auto brave searxng duckduckgo" doc:"auto takes Brave when there is a key, else SearXNG when it has an address, else DuckDuckGo."`
+	SearXNG string `key:"searxng_url" unset:"no server" sample:"http://127.0.0.1:8888" form:"url" doc:"Your SearXNG server. It must allow the format json."`
+	KeyEnv  string `key:"brave_key_env" default:"BRAVE_API_KEY" form:"env" doc:"Environment variable that holds the key of the Brave Search API."`
+}
+
+// Sandbox is the [sandbox] section.
+type Sandbox struct {
+	Engine     string        `key:"engine" default:"auto" one_of:"auto docker bubblewrap off" doc:"auto takes Docker (or Podman), else bubblewrap on Linux."`
+	DockerHost string        `key:"docker_host" unset:"the engine's usual socket, or DOCKER_HOST" sample:"unix:///run/user/1000/podman/podman.sock" doc:"Where the engine listens."`
+	Runtime    string        `key:"runtime" unset:"the engine's default" sample:"runsc" doc:"OCI runtime of the containers, such as runsc of gVisor."`
+	Memory     int           `key:"memory_mb" default:"1024" min:"32" max:"1048576" doc:"Memory of one conversation's commands, in MB."`
+	CPUs       float64       `key:"cpus" default:"2" min:"0.1" max:"256" doc:"Processors they may keep busy."`
+	Processes  int           `key:"processes" default:"256" min:"8" max:"32768" doc:"Processes and threads they may have."`
+	Disk       int           `key:"disk_mb" default:"512" min:"16" max:"1048576" doc:"Space for temporary files, in MB."`
+	Output     int           `key:"output_mb" default:"8" min:"1" max:"1024" doc:"Output kept of one command, in MB."`
+	Timeout    time.Duration `key:"timeout" default:"5m" min:"1s" max:"24h" doc:"How long one command may take."`
+	Idle       time.Duration `key:"idle" default:"15m" min:"10s" max:"24h" doc:"How long a container stays warm without being used."`
+	MinFree    int           `key:"min_free_mb" default:"1024" min:"0" max:"1048576" doc:"Commands stop when less than this is free on the disk, in MB."`
 }
 
 // Appearance is the [appearance] section.

@@ -50,11 +50,17 @@ func TestDefaults(t *testing.T) {
 	o := home(t, "")
 	c := load(t, o).Config()
 	want := Config{
-		Server:     Server{Listen: "127.0.0.1:8080"},
-		Workspace:  Workspace{Path: filepath.Join(o.Home, "workspace")},
-		Models:     Models{Retries: 2},
-		History:    History{MaxContextMessages: 500, Summarise: true},
-		Turn:       Turn{Rounds: 50, WallTime: 30 * time.Minute, Tokens: 2_000_000, Cost: 5_000_000},
+		Server:    Server{Listen: "127.0.0.1:8080"},
+		Workspace: Workspace{Path: filepath.Join(o.Home, "workspace")},
+		Models:    Models{Retries: 2},
+		History:   History{MaxContextMessages: 500, Summarise: true},
+		Turn:      Turn{Rounds: 50, WallTime: 30 * time.Minute, Tokens: 2_000_000, Cost: 5_000_000},
+		Tools:     Tools{Parallel: 4},
+		Search:    Search{Backend: "auto", KeyEnv: "BRAVE_API_KEY"},
+		Sandbox: Sandbox{
+			Engine: "auto", Memory: 1024, CPUs: 2, Processes: 256, Disk: 512, Output: 8,
+			Timeout: 5 * time.Minute, Idle: 15 * time.Minute, MinFree: 1024,
+		},
 		Appearance: Appearance{Theme: "system"},
 		Log:        Log{Level: "info", Format: "text"},
 		Providers:  map[string]Provider{},
