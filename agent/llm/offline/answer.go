@@ -107,6 +107,7 @@ func (a *answer) help() {
 | ` + "`date`" + ` | tell the date and time |
 | ` + "`tools`" + ` | list the tools there are |
 | ` + "`tool NAME {json}`" + ` | use a tool with these arguments |
+| ` + "`/run COMMAND`, `/fetch URL`, `/web WORDS`, `/read FILE`, `/list FOLDER`" + ` | use the usual tools |
 | ` + "`setup`" + ` | explain how to get a language model |
 
 Anything else I take as words to look for.

@@ -41,6 +41,11 @@ func parse(text string) command {
 	bare := strings.TrimPrefix(text, "/")
 	first, rest := cutWord(bare)
 	rest = strings.TrimSpace(rest)
+	if bare != text {
+		if c, ok := shortcut(fold(first), rest); ok {
+			return c
+		}
+	}
 	switch fold(first) {
 	case "find", "search", "suche", "finde":
 		if rest != "" {
@@ -62,6 +67,36 @@ func parse(text string) command {
 		return command{Verb: v}
 	}
 	return command{Words: text}
+}
+
+// shortcut reads a tool's usual call without its JSON. The slash is needed: "read me the last mail" is a question.
+func shortcut(word, rest string) (command, bool) {
+	var tool, argument string
+	switch word {
+	case "run":
+		tool, argument = "shell", "command"
+	case "fetch":
+		tool, argument = "web_fetch", "url"
+	case "web":
+		tool, argument = "web_search", "query"
+	case "read":
+		tool, argument = "file_read", "path"
+	case "list":
+		tool, argument = "file_list", "path"
+	default:
+		return command{}, false
+	}
+	if rest == "" && tool == "file_list" {
+		return command{Verb: verbTool, Tool: tool, Arguments: "{}"}, true
+	}
+	if rest == "" {
+		return command{}, false
+	}
+	arguments, err := json.Marshal(map[string]string{argument: rest})
+	if err != nil {
+		return command{}, false
+	}
+	return command{Verb: verbTool, Tool: tool, Arguments: string(arguments)}, true
 }
 
 // single knows the commands that are a whole message.

@@ -320,3 +320,23 @@ func BenchmarkStream(b *testing.B) {
 	}
 	b.ReportMetric(float64(n)/b.Elapsed().Seconds(), "tokens/s")
 }
+
+func TestShortcutsNeedTheSlash(t *testing.T) {
+	tests := []struct{ in, tool, arguments string }{
+		{"/run ls -l 'my files'", "shell", `{"command":"ls -l 'my files'"}`},
+		{"/Fetch https://example.org/a?b=c", "web_fetch", `{"url":"https://example.org/a?b=c"}`},
+		{"/web weather in Köln", "web_search", `{"query":"weather in Köln"}`},
+		{"/read notes/a.md", "file_read", `{"path":"notes/a.md"}`},
+		{"/list", "file_list", `{}`},
+		{"/list notes", "file_list", `{"path":"notes"}`},
+		{"read me the last mail", "", ""},
+		{"run", "", ""},
+		{"/run", "", ""},
+	}
+	for _, tt := range tests {
+		c := parse(tt.in)
+		if c.Tool != tt.tool || c.Arguments != tt.arguments {
+			t.Errorf("%q: %q %q, want %q %q", tt.in, c.Tool, c.Arguments, tt.tool, tt.arguments)
+		}
+	}
+}
