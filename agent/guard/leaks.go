@@ -1,0 +1,153 @@
+package guard
+
+import (
+	"log/slog"
+	"slices"
+	"strings"
+	"sync"
+	"unicode"
+
+	"github.com/zricethezav/gitleaks/v8/detect"
+)
+
+// leaks is gitleaks, loaded when a text first needs it.
+type leaks struct {
+	once     sync.Once
+	detector *detect.Detector
+	words    []string
+	mu       sync.Mutex // the library makes no promise about concurrent use
+}
+
+const (
+	leakBefore = 200 // bytes before a run that a rule may want to see: the name of what is assigned
+	leakAfter  = 120 // bytes after it
+	maxWindow  = 16 << 10
+	maxLeakRun = 1200 // longer runs are pictures and archives, not keys
+)
+
+// find runs gitleaks over the places around long words, where a keyword of its rules stands near. Work is bounded by the number of
+// such places; ordinary text has none, and hashes, UUIDs and long blobs are none either.
+func (l *leaks) find(spans []span, text string, c cues, log *slog.Logger) []span {
+	for _, w := range leakWindows(text, c) {
+		piece := text[w.start:w.end]
+		l.once.Do(func() { l.load(log) })
+		if l.detector == nil || !l.keyword(strings.ToLower(piece)) {
+			continue
+		}
+		spans = l.window(spans, piece, w.start)
+	}
+	return spans
+}
+
+func (l *leaks) load(log *slog.Logger) {
+	l.words = slices.DeleteFunc(strings.Fields(leakWords), func(w string) bool { return len(w) < 3 })
+	d, err := detect.NewDetectorDefaultConfig()
+	if err != nil {
+		log.Error("gitleaks' rules do not load; the own rules go on", "error", err)
+		return
+	}
+	d.IgnoreGitleaksAllow = true // a comment in foreign text must not switch the guard off
+	l.detector = d
+}
+
+func (l *leaks) keyword(lower string) bool {
+	return slices.ContainsFunc(l.words, func(w string) bool { return strings.Contains(lower, w) })
+}
+
+// window adds what gitleaks finds in piece, which stands at offset.
+func (l *leaks) window(spans []span, piece string, offset int) []span {
+	l.mu.Lock()
+	found := l.detector.DetectString(piece)
+	l.mu.Unlock()
+	for _, f := range found {
+		rank := rankLeaks
+		if f.RuleID == "generic-api-key" {
+			rank = rankGeneric
+		}
+		if f.Secret == "" || !credible(f.RuleID, f.Match, f.Secret) {
+			continue
+		}
+		for at := 0; ; {
+			i := strings.Index(piece[at:], f.Secret)
+			if i < 0 {
+				break
+			}
+			spans = append(spans, span{offset + at + i, offset + at + i + len(f.Secret), f.RuleID, rank})
+			at += i + len(f.Secret)
+		}
+	}
+	return spans
+}
+
+// credible refuses what gitleaks takes for a secret and is none: names of clients, hashes, identifiers of code.
+func credible(rule, match, secret string) bool {
+	switch {
+	case strings.HasSuffix(rule, "-client-id"), strings.Contains(rule, "-pub"), strings.HasSuffix(rule, "access-id"):
+		return false
+	case rule == "jwt", rule == "private-key", rule == "nuget-config-password", strings.HasPrefix(rule, "curl-"):
+		return !placeholder(secret)
+	case rule == "generic-api-key":
+		return random(secret) && !codeLike(secret) && !plainName(match) && (!hashLike(secret) || strongName(match))
+	case hashLike(secret):
+		return strongName(match)
+	}
+	return random(secret)
+}
+
+// leakWindows returns the pieces of text worth a look, in order.
+func leakWindows(text string, c cues) []run {
+	var out []run
+	for _, r := range c.runs {
+		if r.end-r.start <= maxLeakRun && !bland(text[r.start:r.end]) {
+			out = append(out, run{max(0, r.start-leakBefore), min(len(text), r.end+leakAfter)})
+		}
+	}
+	if c.curl {
+		for at := 0; ; {
+			i := strings.Index(text[at:], "curl ")
+			if i < 0 {
+				break
+			}
+			at += i + 5
+			out = append(out, run{at - 5, min(len(text), at+600)})
+		}
+		slices.SortFunc(out, func(a, b run) int { return a.start - b.start })
+	}
+	return joined(out)
+}
+
+// joined merges overlapping runs, which are in order, up to a size: the library's work grows faster than its input.
+func joined(runs []run) []run {
+	out := runs[:0]
+	for _, r := range runs {
+		if n := len(out); n > 0 && r.start <= out[n-1].end && r.end-out[n-1].start <= maxWindow {
+			out[n-1].end = max(out[n-1].end, r.end)
+			continue
+		}
+		out = append(out, r)
+	}
+	return out
+}
+
+// bland reports whether a run is a path, an identifier, a hash or a UUID: no rule without a name wants it.
+func bland(s string) bool {
+	if hashLike(s) {
+		return true
+	}
+	digits, vowels, letters, seps := 0, 0, 0, 0
+	for i := range len(s) {
+		switch b := s[i] | 0x20; {
+		case '0' <= s[i] && s[i] <= '9':
+			digits++
+		case strings.IndexByte("aeiouy", b) >= 0:
+			vowels++
+			letters++
+		case unicode.IsLetter(rune(b)):
+			letters++
+		default:
+			seps++
+		}
+	}
+	// Words have vowels and few digits between separators; keys have neither habit.
+	return digits*8 < len(s) && letters > 0 && vowels*10 >= letters*3 && (seps > 0 || digits == 0)
+}

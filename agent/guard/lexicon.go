@@ -1,0 +1,5 @@
+package guard
+
+type lexicon struct{}
+
+func newLexicon() *lexicon { return &lexicon{} }
