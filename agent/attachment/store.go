@@ -82,11 +82,7 @@ func (s *Store) Put(ctx context.Context, name string, r io.Reader) (agent.Part, 
 	if err != nil {
 		return nil, err
 	}
-	defer func() {
-		if err := errors.Join(f.Close(), gone(s.root.Remove(temp))); err != nil {
-			s.log.WarnContext(ctx, "temporary upload not removed", slog.Any("error", err))
-		}
-	}()
+	defer s.discard(ctx, f, temp)
 	hash, size, err := receive(ctx, f, r)
 	if err != nil {
 		return nil, err
@@ -153,6 +149,13 @@ func (s *Store) temp() (*os.File, string, error) {
 		return nil, "", diskError(err)
 	}
 	return f, name, nil
+}
+
+// discard closes what temp opened, and removes it when it was not moved to its place.
+func (s *Store) discard(ctx context.Context, f *os.File, temp string) {
+	if err := errors.Join(f.Close(), gone(s.root.Remove(temp))); err != nil {
+		s.log.WarnContext(ctx, "temporary upload not removed", slog.Any("error", err))
+	}
 }
 
 // keep moves an upload to its place, notes first, so that bytes in place always have them.
