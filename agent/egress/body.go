@@ -20,12 +20,13 @@ func unpack(resp *http.Response, host string, limit int64) {
 		return
 	}
 	encoding := strings.ToLower(strings.TrimSpace(strings.Join(resp.Header.Values("Content-Encoding"), ",")))
-	b := &body{host: host, limit: limit, closer: resp.Body}
+	in := resp.Body
+	b := &body{host: host, limit: limit, closer: in}
 	// The packed bytes are bounded too: a stream of empty gzip members never yields a byte.
-	wire := &counted{r: resp.Body, left: limit}
+	wire := &counted{r: in, left: limit}
 	switch encoding {
 	case "", "identity":
-		b.open = func() (io.Reader, error) { return resp.Body, nil }
+		b.open = func() (io.Reader, error) { return in, nil }
 	case "gzip", "x-gzip":
 		b.open = func() (io.Reader, error) { return gzip.NewReader(wire) }
 	case "deflate":

@@ -94,7 +94,10 @@ func (g *Guarded) Open(ctx context.Context, dir string, hosts []string) (*Passag
 		ErrorLog:      quiet,
 	}
 	p.server = &http.Server{
-		Handler:           p,
+		Handler: p,
+
+		DisableGeneralOptionsHandler: true,
+
 		ReadHeaderTimeout: 10 * time.Second,
 		IdleTimeout:       time.Minute,
 		MaxHeaderBytes:    64 << 10,
