@@ -117,6 +117,7 @@ func (e *Engine) rule(ctx context.Context, call ToolCall, j Judgement, from Call
 	switch {
 	case call.State == CallWaiting:
 		e.publishCall(call, ConfirmRequest{Call: call})
+		e.touched(ctx, call.Thread) // it shows on every page
 	case call.State.Ended():
 		e.publishCall(call, ToolResultEvent{Call: call})
 	}

@@ -71,6 +71,7 @@ func (c *conversation) decide(ctx context.Context, id ID, d Decision) (ToolCall,
 	if call.State.Ended() {
 		c.engine.publishCall(call, ToolResultEvent{Call: call})
 	}
+	c.engine.touched(ctx, c.thread) // it leaves every page, also while the turn goes on
 	if !c.running() {
 		ctx, done := c.storing() // the decision is stored: what follows from it does not depend on who asked
 		defer done()
