@@ -31,7 +31,7 @@ func (e *Engine) reply(ctx context.Context, tail Tail, s Settings, goOn bool) (T
 		}
 		return e.refuse(ctx, tail, &Failure{CodeOf(err), PublicOf(err)}), nil
 	}
-	w := &replyWriter{engine: e, message: e.newReply(tail)}
+	w := &replyWriter{engine: e, message: e.newReply(tail), labels: prompt.Labels}
 	w.message.Model = info.Ref
 	if err := e.Store.OpenReply(ctx, w.message); err != nil {
 		return "", err
@@ -39,7 +39,7 @@ func (e *Engine) reply(ctx context.Context, tail Tail, s Settings, goOn bool) (T
 	w.covered = e.publish(w.message.Thread, w.message.Turn, AssistantEvent{Message: w.message})
 
 	began := e.Now()
-	_, failure := protected(e, "model call", w.message.Thread, func() (struct{}, error) { return struct{}{}, w.follow(model.Stream(ctx, prompt)) })
+	_, failure := protected(e, "model call", w.message.Thread, func() (struct{}, error) { return struct{}{}, w.follow(model.Stream(ctx, prompt.Prompt)) })
 	if w.message.Usage.Duration == 0 {
 		w.message.Usage.Duration = e.Now().Sub(began)
 	}
@@ -53,6 +53,7 @@ func (e *Engine) reply(ctx context.Context, tail Tail, s Settings, goOn bool) (T
 type replyWriter struct {
 	engine  *Engine
 	message Message
+	labels  Labels // of all that the model had before it: what it asks for may stem from any of it
 	covered EventID
 	text    strings.Builder
 	thought strings.Builder
@@ -192,7 +193,7 @@ func (w *replyWriter) close(ctx context.Context, failure error) (TurnState, erro
 			call.State, call.Finished = CallCancelled, m.Finished
 		}
 		m.Calls = append(m.Calls, call)
-		m.Parts = append(m.Parts, ToolUse{Call: call.ID})
+		m.Parts = append(m.Parts, ToolUse{Call: call.ID, Labels: w.labels})
 	}
 	e.saver.forget(m.ID)
 	storing, done := context.WithTimeout(context.WithoutCancel(ctx), storeTimeout)
@@ -260,14 +261,14 @@ func (p *pendingCall) call(m Message, index int) ToolCall {
 }
 
 // prompt builds what is sent, summarising what does not fit.
-func (e *Engine) prompt(ctx context.Context, tail Tail, s Settings, model Model, info ModelInfo, goOn bool) (Prompt, error) {
+func (e *Engine) prompt(ctx context.Context, tail Tail, s Settings, model Model, info ModelInfo, goOn bool) (BuiltPrompt, error) {
 	path, err := e.Store.Path(ctx, tail.Head.ID, 2*s.MaxMessages)
 	if err != nil {
-		return Prompt{}, err
+		return BuiltPrompt{}, err
 	}
 	summaries, err := e.Store.Summaries(ctx, tail.Thread.ID)
 	if err != nil {
-		return Prompt{}, err
+		return BuiltPrompt{}, err
 	}
 	r := PromptRequest{Thread: tail.Thread, Path: path, Summaries: summaries, Model: info, Continue: goOn, Now: e.Now()}
 	if e.Tools != nil && info.Tools {
@@ -275,17 +276,17 @@ func (e *Engine) prompt(ctx context.Context, tail Tail, s Settings, model Model,
 	}
 	built, err := e.Prompter.Build(ctx, r)
 	if err != nil {
-		return Prompt{}, err
+		return BuiltPrompt{}, err
 	}
 	if len(built.Overflow) > 0 && s.Summarise {
 		built, err = e.summarise(ctx, tail, model, r, built)
 		if err != nil {
-			return Prompt{}, err
+			return BuiltPrompt{}, err
 		}
 	}
 	built.Prompt.Temperature = s.Temperature
 	if s.MaxTokens > 0 {
 		built.Prompt.MaxTokens = s.MaxTokens
 	}
-	return built.Prompt, nil
+	return built, nil
 }
