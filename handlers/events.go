@@ -5,7 +5,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"html"
 	"log/slog"
 	"net/http"
 	"strings"
@@ -33,6 +32,7 @@ type Events struct {
 
 	streams atomic.Int32 // open now
 	drawn   drawnRows
+	counted counted
 }
 
 // maxStreams bounds the streams that are open at once: each costs memory and, with every event, work. No
@@ -69,7 +69,7 @@ func (h *Events) serve(c echo.Context, thread agent.ID) error {
 	if err != nil {
 		return nil // the reader left before it began: nobody is there to be told
 	}
-	tab := &tab{Events: h, ctx: c.Request().Context(), thread: thread, present: h.present(c), open: map[agent.ID]*openReply{}}
+	tab := &tab{Events: h, ctx: c.Request().Context(), thread: thread, present: h.present(c), open: map[agent.ID]*openReply{}, waiting: openWaiting(c)}
 	for batch := range h.Feed.Subscribe(tab.ctx, thread, since) {
 		err := tab.show(batch)
 		if tab.ctx.Err() != nil {
@@ -99,6 +99,8 @@ type tab struct {
 	end     agent.Message // the last message that was told whole
 	frame   bytes.Buffer  // fragments of the batch being shown
 	named   []named       // events for app.js, sent after them
+	waiting waitingView
+	live    map[agent.ID]int // bytes of live output shown of running calls
 }
 
 // named is an event that app.js handles.
@@ -154,7 +156,7 @@ func (t *tab) show(b agent.Batch) error {
 			return err
 		}
 	}
-	return nil
+	return t.showWaiting(b)
 }
 
 // lastRows finds the last event of each thread's row: earlier ones of the same batch show nothing.
@@ -200,7 +202,7 @@ func (t *tab) showEvent(e agent.Envelope) error {
 	case agent.ConfirmResponse:
 		return t.showCall(ev.Call)
 	case agent.ToolProgress:
-		t.append("o-"+components.Short(ev.Call), components.SwapAppend, html.EscapeString(ev.Text))
+		return t.showProgressOf(e, ev)
 	case agent.ProgressEvent:
 		return t.showProgress(ev)
 	case agent.ErrorEvent:
@@ -251,10 +253,6 @@ func offersMore(m agent.Message) bool {
 	return m.Role == agent.RoleAssistant && m.State != agent.MessageComplete
 }
 
-func (t *tab) showCall(c agent.ToolCall) error {
-	return t.render(components.StreamCall(c.Message, t.present.call(c)))
-}
-
 func (t *tab) showProgress(ev agent.ProgressEvent) error {
 	if ev.Attempt == nil {
 		return t.render(components.StreamNotice(components.Notice{Kind: components.NoticeInfo, Text: ev.Text}))
@@ -289,6 +287,9 @@ func turnSlot(thread agent.ID, turn agent.Turn) components.Turn {
 func (t *tab) showThread(at agent.EventID, ev agent.ThreadEvent) error {
 	if ev.Moved {
 		return t.conversation(ev.Thread.Thread)
+	}
+	if ev.Thread.ParentCall != "" && ev.Thread.ID != t.thread {
+		return nil // a helper's own: no list shows it
 	}
 	if !ev.Thread.Deleted.IsZero() || !ev.Thread.Archived.IsZero() {
 		return t.render(components.StreamThreadGone(ev.Thread.ID))

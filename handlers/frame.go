@@ -23,10 +23,31 @@ type Markdown interface {
 	HTML(prefix, source string) string
 }
 
+// Reader is what pages read of conversations and of what tools did in them.
+type Reader interface {
+	agent.Reader
+	Call(ctx context.Context, id agent.ID) (agent.ToolCall, error)
+	Summary(ctx context.Context, thread agent.ID) (agent.ThreadSummary, error)
+	// HelperThread returns the thread of the helper that a call began; CodeNotFound when it began none.
+	HelperThread(ctx context.Context, call agent.ID) (agent.Thread, error)
+	// WaitingCalls returns the calls that wait for the person anywhere, the oldest first, at most limit.
+	WaitingCalls(ctx context.Context, limit int) ([]agent.ToolCall, error)
+	// CountWaiting counts them.
+	CountWaiting(ctx context.Context) (int, error)
+}
+
+// Undoer takes back what a finished call changed.
+type Undoer interface {
+	// Undo is CodeConflict when what the call wrote has changed since.
+	Undo(ctx context.Context, call agent.ID) error
+	Undoable(ctx context.Context, call agent.ID) bool
+}
+
 // Frame is what every page needs: the handlers of all resources share one.
 type Frame struct {
 	Markdown Markdown
-	Reader   agent.Reader
+	Reader   Reader
+	Undoer   Undoer               // nil: nothing that tools changed can be taken back
 	Settings func() config.Config // as they are now
 	Latest   func() agent.EventID // the newest event; pages tell the stream where to begin
 	Now      func() time.Time
@@ -56,23 +77,15 @@ func (f *Frame) plain(c echo.Context, title string, section layouts.Section) (la
 
 func (f *Frame) theme() layouts.Theme { return layouts.Theme(f.Settings().Appearance.Theme) }
 
-// waiting counts the approvals that wait in conversations of late. One that has
-// waited behind two hundred newer conversations is found in its place.
-func (f *Frame) waiting(ctx context.Context) (int, error) {
-	rows, _, err := f.Reader.Threads(ctx, agent.ThreadFilter{Limit: 200})
-	if err != nil {
-		return 0, err
-	}
-	n := 0
-	for _, r := range rows {
-		n += r.Waiting
-	}
-	return n, nil
-}
+// waiting counts the approvals and questions that wait anywhere.
+func (f *Frame) waiting(ctx context.Context) (int, error) { return f.Reader.CountWaiting(ctx) }
 
 // present returns the maker of views' structs for this request.
 func (f *Frame) present(c echo.Context) presenter {
-	return presenter{markdown: f.Markdown, zone: f.Zone, token: Token(c), model: defaultModel(f.Settings())}
+	return presenter{
+		markdown: f.Markdown, zone: f.Zone, token: Token(c), model: defaultModel(f.Settings()),
+		helpers: helpers{ctx: c.Request().Context(), reader: f.Reader, undoer: f.Undoer},
+	}
 }
 
 // render writes components as one answer. They are rendered whole first, so

@@ -140,6 +140,7 @@ func (h *house) serve(events *feed.Feed, files *attachment.Store, owner agent.ID
 			Later:  &handlers.Later{Frame: frame},
 			Thread: streams.Thread,
 			House:  streams.House,
+			Inbox:  streams.Inbox,
 			Assets: static.Handler(),
 		},
 	})

@@ -216,7 +216,7 @@ func sourceWords(s identity.Source) string {
 }
 
 // diffLines presents a comparison; long runs of unchanged lines become a gap.
-func diffLines(all []identity.Line) []pages.DiffLine {
+func diffLines(all []identity.Line) []components.DiffLine {
 	near := make([]bool, len(all))
 	for i, l := range all {
 		if l.Op != identity.Equal {
@@ -225,26 +225,26 @@ func diffLines(all []identity.Line) []pages.DiffLine {
 			}
 		}
 	}
-	var out []pages.DiffLine
+	var out []components.DiffLine
 	for i, l := range all {
 		switch {
 		case near[i]:
-			out = append(out, pages.DiffLine{Op: diffOp(l.Op), Text: l.Text, Old: l.Old, New: l.New})
+			out = append(out, components.DiffLine{Op: diffOp(l.Op), Text: l.Text, Old: l.Old, New: l.New})
 		case i == 0 || near[i-1]:
-			out = append(out, pages.DiffLine{Op: pages.DiffGap, Text: "…"})
+			out = append(out, components.DiffLine{Op: components.DiffGap, Text: "…"})
 		}
 	}
 	return out
 }
 
-func diffOp(op identity.Op) pages.DiffOp {
+func diffOp(op identity.Op) components.DiffOp {
 	switch op {
 	case identity.Insert:
-		return pages.DiffAdded
+		return components.DiffAdded
 	case identity.Delete:
-		return pages.DiffRemoved
+		return components.DiffRemoved
 	}
-	return pages.DiffSame
+	return components.DiffSame
 }
 
 // identityFile returns the file that the address names by its slug.

@@ -108,6 +108,9 @@ func (h *Messages) Post(c echo.Context) error {
 	if err != nil {
 		return err
 	}
+	if posted.Answered != nil { // it answered a question: no message was stored
+		return h.answered(c, *posted.Answered)
+	}
 	if !ByHTMX(c) {
 		return see(c, chatPath(t.ID)+"#m-"+string(posted.Message.ID))
 	}
@@ -236,60 +239,6 @@ func (h *Messages) Head(c echo.Context) error {
 		return err
 	}
 	return done(c, chatPath(t.ID)+"?at="+string(message)+"#m-"+string(message))
-}
-
-// Decide answers POST …/calls/{call}/decide: the person's word on a waiting call.
-func (h *Messages) Decide(c echo.Context) error {
-	t, err := openThread(c, h.Threads)
-	if err != nil {
-		return err
-	}
-	call, err := h.call(c, t.ID)
-	if err != nil {
-		return err
-	}
-	d := agent.Decision{By: h.Owner}
-	word, err := line(c, "decision", 20)
-	if err != nil {
-		return err
-	}
-	switch word {
-	case "approve":
-		d.Approve = true
-	case "deny":
-	default: // standing permissions come with the tools
-		return agent.Errorf(agent.CodeInvalid, "Say approve or deny.")
-	}
-	if d.Binding, err = line(c, "binding", 200); err != nil {
-		return err
-	}
-	if d.Reason, err = line(c, "reason", 1000); err != nil {
-		return err
-	}
-	if d.Answer, err = text(c, "answer"); err != nil {
-		return err
-	}
-	decided, err := h.Turns.Decide(c.Request().Context(), call, d)
-	if err != nil {
-		return err
-	}
-	if ByHTMX(c) {
-		return render(c, http.StatusOK, components.StreamCall(decided.Message, h.present(c).call(decided)))
-	}
-	return see(c, chatPath(t.ID))
-}
-
-// call reads the id of the tool call in the address; one of another thread is not found.
-func (h *Messages) call(c echo.Context, thread agent.ID) (agent.ID, error) {
-	id, err := param(c, "call")
-	if err != nil {
-		return "", err
-	}
-	call, err := h.Threads.Call(c.Request().Context(), id)
-	if err == nil && call.Thread != thread {
-		err = agent.Errorf(agent.CodeNotFound, "There is no such question in this conversation.")
-	}
-	return id, err
 }
 
 // node reads the message in the address; one of another thread is not found.

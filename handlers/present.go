@@ -1,19 +1,13 @@
 package handlers
 
 import (
-	"bytes"
 	"cmp"
-	"encoding/json"
-	"slices"
 	"strings"
 	"time"
 
 	"ash/agent"
 	"ash/views/components"
 )
-
-// maxOutput is how much of a tool's output a card shows, in bytes.
-const maxOutput = 32 << 10
 
 // presenter makes the views' structs of the nouns, for pages and for the event
 // stream alike.
@@ -22,6 +16,8 @@ type presenter struct {
 	zone     *time.Location
 	token    string // CSRF token of the forms in what it makes
 	model    string // the one a conversation uses that has chosen none
+	helpers  helpers
+	place    components.Place // where cards stand
 }
 
 // at puts a time into the zone it is shown in.
@@ -45,9 +41,7 @@ func (p presenter) message(n agent.Node, head bool) components.Message {
 		m.HTML = p.markdown.HTML("b-"+components.Short(n.ID), m.Text)
 		m.Thinking = p.thinking(n.Message)
 	}
-	for _, c := range n.Calls {
-		m.Calls = append(m.Calls, p.call(c))
-	}
+	m.Calls = p.calls(n.Calls)
 	return m
 }
 
@@ -102,75 +96,6 @@ func presentFile(part agent.Part) (components.File, bool) {
 
 func attached(a agent.Attachment) components.File {
 	return components.File{Hash: a.Hash, Name: a.Name, Size: a.Size, Media: a.Media, URL: attachmentURL(a.Hash, a.Name)}
-}
-
-// call presents a tool call in any state.
-func (p presenter) call(c agent.ToolCall) components.Call {
-	out := components.Call{
-		ID: c.ID, Thread: c.Thread, Name: c.Name, Arguments: arguments(c.Arguments),
-		State: c.State, Question: c.Question, Why: c.Why, Sources: sources(c.Labels), Binding: c.Binding,
-		Exit: c.Exit, Started: p.at(c.Started), CSRF: p.token,
-	}
-	if c.Question {
-		out.Title = "A question for you"
-	}
-	if d := c.Decision; d != nil {
-		out.Reason, out.Answer = d.Reason, d.Answer
-	}
-	if !c.Started.IsZero() && !c.Finished.IsZero() {
-		out.Duration = c.Finished.Sub(c.Started)
-	}
-	whole := agent.Message{Parts: c.Result}.Text()
-	out.Output = agent.Clip(whole, maxOutput)
-	out.Clipped = len(out.Output) < len(whole)
-	return out
-}
-
-// arguments shows what the model asked for, exactly: the one text of an object that
-// holds nothing else as it stands, other JSON indented, and what was no JSON as it came.
-func arguments(raw json.RawMessage) string {
-	var text *string
-	if json.Unmarshal(raw, &text) == nil && text != nil {
-		return *text
-	}
-	if only, ok := onlyText(raw); ok {
-		return only
-	}
-	var b bytes.Buffer
-	if json.Indent(&b, raw, "", "  ") != nil {
-		return string(raw)
-	}
-	return b.String()
-}
-
-// onlyText returns the text of an object with one member that is a text. Read by tokens:
-// as a map, a key that stands there twice would hide one of its values.
-func onlyText(raw json.RawMessage) (string, bool) {
-	var tokens []json.Token
-	for d := json.NewDecoder(bytes.NewReader(raw)); len(tokens) < 5; {
-		t, err := d.Token()
-		if err != nil {
-			break
-		}
-		tokens = append(tokens, t)
-	}
-	if len(tokens) != 4 || tokens[0] != json.Delim('{') || tokens[3] != json.Delim('}') {
-		return "", false
-	}
-	text, ok := tokens[2].(string)
-	return text, ok
-}
-
-// sources names where untrusted content came from, each once.
-func sources(l agent.Labels) []string {
-	var out []string
-	for _, x := range l {
-		if x.Kind == agent.LabelUntrusted {
-			out = append(out, x.Source)
-		}
-	}
-	slices.Sort(out)
-	return slices.Compact(out)
 }
 
 // attempt presents one try at one provider.

@@ -52,7 +52,7 @@ func TestStreamTellsOfTools(t *testing.T) {
 	id := h.begin("one")
 	s := h.watch("/chat/" + string(id))
 	h.post(id, "two")
-	s.has("section.call.pending form.decide")
+	s.has("section.call.pending .decide form.quick")
 	s.has("section.call.denied")
 	s.has("section.call.failed")
 	s.says("section.call.started .output", "halfway <there>")

@@ -6,9 +6,9 @@ package static
 func hashed(name string) string {
 	switch name {
 	case "app.css":
-		return "app-814b51dff0.css"
+		return "app-67016102b4.css"
 	case "app.js":
-		return "app-45a105a6f6.js"
+		return "app-31dfe56c26.js"
 	case "geist-mono.woff2":
 		return "geist-mono-684ad5b531.woff2"
 	case "geist.woff2":
@@ -26,10 +26,10 @@ func hashed(name string) string {
 // find returns what is known of a file of dist.
 func find(file string) (asset, bool) {
 	switch file {
-	case "app-814b51dff0.css":
-		return asset{media: "text/css; charset=utf-8", etag: "814b51dff0", gzip: true, brotli: true}, true
-	case "app-45a105a6f6.js":
-		return asset{media: "text/javascript; charset=utf-8", etag: "45a105a6f6", gzip: true, brotli: true}, true
+	case "app-67016102b4.css":
+		return asset{media: "text/css; charset=utf-8", etag: "67016102b4", gzip: true, brotli: true}, true
+	case "app-31dfe56c26.js":
+		return asset{media: "text/javascript; charset=utf-8", etag: "31dfe56c26", gzip: true, brotli: true}, true
 	case "geist-mono-684ad5b531.woff2":
 		return asset{media: "font/woff2", etag: "684ad5b531", gzip: false, brotli: false}, true
 	case "geist-19f9c92546.woff2":

@@ -72,7 +72,7 @@ func reply(n byte, html string, at time.Time) components.Message {
 func call(n byte, state agent.CallState) components.Call {
 	return components.Call{
 		ID: id(n), Thread: thread, Name: "shell", Title: "Run a command", State: state, CSRF: "token", Binding: "b1",
-		Arguments: "mkdir -p travel && cp plan.md travel/lisbon-2027-03.md",
+		Payload: "mkdir -p travel && cp plan.md travel/lisbon-2027-03.md", Kind: agent.EffectExecute,
 	}
 }
 
@@ -84,7 +84,8 @@ func conversation() []components.Message {
 
 	one := reply(2, answer, at.Add(time.Second))
 	read := call(0x31, agent.CallFinished)
-	read.Name, read.Title, read.Target, read.Arguments = "fetch", "Read 2 pages", "casadaestrela.example", `{"urls": ["https://casadaestrela.example/rooms"]}`
+	read.Name, read.Kind, read.Title, read.Target, read.Payload = "web_fetch", agent.EffectFetch, "Read 2 pages", "casadaestrela.example", ""
+	read.Arguments, read.From = `{"urls": ["https://casadaestrela.example/rooms"]}`, []string{"casadaestrela.example"}
 	read.Duration, read.Output = 1400*time.Millisecond, "Rooms\nCourtyard, second floor…"
 	one.Thinking, one.ThinkingFor = "<p>They sleep badly near streets. Side streets, then feathers.</p>", 2300*time.Millisecond
 	one.Calls = []components.Call{read}
@@ -92,7 +93,9 @@ func conversation() []components.Message {
 	two := reply(3, "<p>I would take Casa da Estrela. Here is the note I would save:</p>", at.Add(2*time.Second))
 	ask := call(0x32, agent.CallWaiting)
 	ask.Why = "This answer read a page that is not yours. Runs in the sandbox, without network."
-	ask.Sources, ask.Always = []string{"casadaestrela.example"}, "Always for this folder"
+	ask.Sources = []string{"casadaestrela.example"}
+	ask.Offers = []components.Offer{{Rule: "r", Label: "Read the web in this conversation", Thread: true}}
+	ask.Fields = []components.Field{{Name: "text.command", Value: ask.Payload}}
 	two.Calls = []components.Call{ask}
 	return []components.Message{first, one, two}
 }
@@ -112,14 +115,15 @@ func states() []components.Message {
 		case agent.CallFailed:
 			c.Output, c.Exit, c.Duration = "cp: cannot stat 'plan.md': No such file or directory", &code, 80*time.Millisecond
 		case agent.CallFinished:
-			c.Duration, c.Target = 300*time.Millisecond, "travel/"
+			c.Duration, c.Target, c.Output = 300*time.Millisecond, "travel/", "1 file copied"
 		case agent.CallDenied:
-			c.Reason = "Not into that folder."
+			c.Decided, c.Reason = "You said no at 09:14.", "Not into that folder."
 		}
 		m.Calls = append(m.Calls, c)
 	}
 	q := call(0x4e, agent.CallWaiting)
-	q.Name, q.Title, q.Question, q.Arguments, q.Why = "ask", "A question for you", true, "", "Which of the two weeks: 8 to 14 or 15 to 21 March?"
+	q.Name, q.Kind, q.Title, q.Question, q.Payload, q.Asked = "ask_person", agent.EffectAsk, "A question for you", true, "", "Which of the two weeks?"
+	q.Choices = []string{"8 to 14 March", "15 to 21 March"}
 	m.Calls = append(m.Calls, q)
 	return []components.Message{user(4, "Show me", at), m}
 }
@@ -241,14 +245,14 @@ func identityFiles() []pages.IdentityFile {
 	}
 }
 
-func diff() []pages.DiffLine {
-	return []pages.DiffLine{
-		{Op: pages.DiffSame, Text: "# Ash", Old: 1, New: 1},
-		{Op: pages.DiffSame, Text: "", Old: 2, New: 2},
-		{Op: pages.DiffRemoved, Text: "You are cheerful and chatty.", Old: 3},
-		{Op: pages.DiffAdded, Text: "You are calm. You say what you know and what you do not.", New: 3},
-		{Op: pages.DiffGap, Text: "14 lines are the same"},
-		{Op: pages.DiffAdded, Text: "- Never use exclamation marks.", New: 18},
+func diff() []components.DiffLine {
+	return []components.DiffLine{
+		{Op: components.DiffSame, Text: "# Ash", Old: 1, New: 1},
+		{Op: components.DiffSame, Text: "", Old: 2, New: 2},
+		{Op: components.DiffRemoved, Text: "You are cheerful and chatty.", Old: 3},
+		{Op: components.DiffAdded, Text: "You are calm. You say what you know and what you do not.", New: 3},
+		{Op: components.DiffGap, Text: "14 lines are the same"},
+		{Op: components.DiffAdded, Text: "- Never use exclamation marks.", New: 18},
 	}
 }
 

@@ -25,6 +25,7 @@ type Routes struct {
 	Later       *handlers.Later
 	Thread      echo.HandlerFunc  // the event stream of a page with a conversation
 	House       echo.HandlerFunc  // the event stream of all other pages
+	Inbox       echo.HandlerFunc  // the event stream of the page of all that waits
 	Control     func(*echo.Group) // registers what the unix socket serves, below /control
 	Assets      http.Handler      // the embedded files, below /static
 }
@@ -92,7 +93,12 @@ func chatRoutes(r Routes) []route {
 		{post, "/chat/:thread/messages/:message/continue", page, r.Messages.Continue},
 		{post, "/chat/:thread/stop", upload, r.Messages.Stop}, // the composer's form, with all that is in it
 		{post, "/chat/:thread/head", page, r.Messages.Head},
+		{post, "/chat/:thread/messages/:message/decide", page, r.Messages.DecideAll},
 		{post, "/chat/:thread/calls/:call/decide", page, r.Messages.Decide},
+		{post, "/chat/:thread/calls/:call/undo", page, r.Messages.Undo},
+		{get, "/inbox", page, r.Messages.Inbox},
+		{get, "/inbox/events", stream, r.Inbox},
+		{get, "/tools/runs/:call", page, r.Messages.Record},
 
 		{get, "/chat/:thread/menu", page, r.Threads.Menu},
 		{get, "/chat/:thread/export", page, r.Threads.Export},

@@ -56,6 +56,7 @@ func (a *app) routes(address string) web.Routes {
 		Later:   &handlers.Later{Frame: frame},
 		Thread:  events.Thread,
 		House:   events.House,
+		Inbox:   events.Inbox,
 		Control: control.Register,
 		Assets:  static.Handler(),
 	}

@@ -63,8 +63,8 @@ func Bytes(n int64) string {
 	return fmt.Sprintf("%d MB", (n+500_000)/1000_000)
 }
 
-// plural writes a number with its noun.
-func plural(n int, one, many string) string {
+// Plural writes a number with its noun.
+func Plural(n int, one, many string) string {
 	if n == 1 {
 		return "1 " + one
 	}

@@ -79,6 +79,16 @@ func StreamCall(message agent.ID, c Call) templ.Component {
 	return upsert("x-"+Short(message), "", CallCard(c))
 }
 
+// StreamLane shows anew what a helper does.
+func StreamLane(l Lane) templ.Component {
+	return StreamComponent("l-"+string(l.Call), SwapReplace, HelperLane(l))
+}
+
+// StreamAll sets what one decision can cover of a reply's calls.
+func StreamAll(b Batch) templ.Component {
+	return StreamComponent("g-"+Short(b.Message), SwapReplace, DecideAll(b))
+}
+
 // StreamTurn sets the Send/Stop slot.
 func StreamTurn(t Turn) templ.Component {
 	return StreamComponent("composer-action", SwapReplace, ComposerAction(t))
@@ -152,4 +162,15 @@ type Conversation struct {
 
 func (c Conversation) earlierURL() string {
 	return "/chat/" + string(c.Thread) + "?before=" + string(c.Earlier)
+}
+
+// StreamInbox puts an entry in the inbox, or replaces it.
+func StreamInbox(e InboxEntry) templ.Component { return upsert("inbox", "data-at", InboxItem(e)) }
+
+// StreamInboxGone takes the entry of a call out of the inbox.
+func StreamInboxGone(id string) templ.Component { return StreamPatch(id, SwapDelete, "") }
+
+// StreamAnnounce has a screen reader say something.
+func StreamAnnounce(text string) templ.Component {
+	return StreamPatch("announce", SwapInner, templ.EscapeString(text))
 }

@@ -372,7 +372,7 @@ func Row(r ThreadRow, current agent.ID) templ.Component {
 				return templ_7745c5c3_Err
 			}
 			var templ_7745c5c3_Var14 string
-			templ_7745c5c3_Var14, templ_7745c5c3_Err = templ.JoinStringErrs(plural(r.Waiting, "question", "questions") + " for you")
+			templ_7745c5c3_Var14, templ_7745c5c3_Err = templ.JoinStringErrs(Plural(r.Waiting, "question", "questions") + " for you")
 			if templ_7745c5c3_Err != nil {
 				return templ.Error{Err: templ_7745c5c3_Err, FileName: `views/components/thread.templ`, Line: 98, Col: 66}
 			}
@@ -501,7 +501,7 @@ func HitList(query string, hits []Hit) templ.Component {
 			}
 		} else {
 			var templ_7745c5c3_Var21 string
-			templ_7745c5c3_Var21, templ_7745c5c3_Err = templ.JoinStringErrs(plural(len(hits), "result", "results") + " for “" + query + "”")
+			templ_7745c5c3_Var21, templ_7745c5c3_Err = templ.JoinStringErrs(Plural(len(hits), "result", "results") + " for “" + query + "”")
 			if templ_7745c5c3_Err != nil {
 				return templ.Error{Err: templ_7745c5c3_Err, FileName: `views/components/thread.templ`, Line: 118, Col: 72}
 			}

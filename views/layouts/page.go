@@ -24,6 +24,7 @@ const (
 	Tools    Section = "tools"
 	Vault    Section = "vault"
 	Settings Section = "settings"
+	Inbox    Section = "inbox" // reached by the badge
 )
 
 // Page is what the frame needs to know.

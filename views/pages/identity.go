@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"ash/agent"
+	"ash/views/components"
 	"ash/views/layouts"
 )
 
@@ -38,26 +39,7 @@ type Version struct {
 // Diff compares an older version with the current text.
 type Diff struct {
 	Version Version
-	Lines   []DiffLine
-}
-
-// DiffOp says what became of a line.
-type DiffOp string
-
-// The operations.
-const (
-	DiffSame    DiffOp = "same"
-	DiffAdded   DiffOp = "added"   // in the newer text only
-	DiffRemoved DiffOp = "removed" // in the older text only
-	DiffGap     DiffOp = "gap"     // unchanged lines left out
-)
-
-// DiffLine is one line of a comparison.
-type DiffLine struct {
-	Op   DiffOp
-	Text string
-	Old  int // line number there, from 1; 0 for none
-	New  int
+	Lines   []components.DiffLine
 }
 
 // Conflict is two texts that grew from the same version.
@@ -67,5 +49,5 @@ type Conflict struct {
 	Source string // how the stored one came: "another tab", "another editor"
 	At     time.Time
 	Base   string // the stored version; saving with it as base wins
-	Lines  []DiffLine
+	Lines  []components.DiffLine
 }

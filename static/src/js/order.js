@@ -6,7 +6,7 @@ import { connected } from "./connection.js";
 function stale(task) {
   const slot = task.target === "#composer-action" || task.target?.id === "composer-action";
   const first = task.fragment?.firstElementChild?.id ?? "";
-  return slot || (/^[mc]-/.test(first) && document.getElementById(first) !== null);
+  return slot || (/^[mcg]-/.test(first) && document.getElementById(first) !== null);
 }
 
 export function order() {

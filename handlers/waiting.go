@@ -1,0 +1,31 @@
+package handlers
+
+import (
+	"context"
+	"sync"
+
+	"ash/agent"
+)
+
+// counted remembers how many calls waited after an event: fifty pages that are told of it
+// count once. The zero value remembers nothing.
+type counted struct {
+	mu sync.Mutex
+	at agent.EventID
+	n  int
+}
+
+// count returns how many calls wait, as of the event at or later.
+func (k *counted) count(ctx context.Context, r Reader, at agent.EventID) (int, error) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if k.at == at && at != (agent.EventID{}) {
+		return k.n, nil
+	}
+	n, err := r.CountWaiting(ctx)
+	if err != nil {
+		return 0, err
+	}
+	k.at, k.n = at, n
+	return n, nil
+}
