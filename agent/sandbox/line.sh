@@ -19,4 +19,6 @@ trap '\''printf "\0%s D%s\0" "$ash_word" "$(pwd -P)" >&9'\'' EXIT
 ash_line=$1
 set --
 eval "$ash_line"' ash "$3" 9>&1
-printf '\0%s E%s\0' "$1" "$?"
+code=$?
+printf '\0%s E%s\0' "$1" "$code"
+exit "$code"

@@ -66,6 +66,7 @@ type job struct {
 	passage    Passage // nil without network
 	passageDir string
 	self       string // path of the ash binary
+	terminal   bool   // a person sits before it
 }
 
 // running is a command between its beginning and its end.
