@@ -58,17 +58,15 @@ func nextForCalls(calls []ToolCall) step {
 // the conversation (see Engine) and stores the returned state.
 func (e *Engine) Advance(ctx context.Context, thread ID) TurnState {
 	settings := e.Settings()
-	started := e.Now()
-	if wall := settings.Bounds.Wall; wall > 0 {
-		var done context.CancelFunc
-		ctx, done = context.WithTimeoutCause(ctx, wall, errWallTime)
-		defer done()
-	}
+	ctx, clock, done := withClock(ctx)
+	defer done()
 	for {
 		tail, err := e.Store.Tail(ctx, thread)
 		if err != nil {
 			return e.halted(ctx, thread, "", err)
 		}
+		bounds := settings.Bounds.within(tail.Thread.Budget)
+		clock.limit(bounds.Wall)
 		switch tail.Turn.State {
 		case TurnRunning:
 		case TurnStopping:
@@ -78,7 +76,11 @@ func (e *Engine) Advance(ctx context.Context, thread ID) TurnState {
 		}
 		next := nextStep(tail)
 		if next == stepReply || next == stepContinue {
-			if failure := overBounds(tail.Turn, settings.Bounds.within(tail.Thread.Budget), e.Now().Sub(started)); failure != nil {
+			failure, err := e.over(ctx, tail, bounds, clock.spent())
+			if err != nil {
+				return e.halted(ctx, thread, tail.Turn.ID, err)
+			}
+			if failure != nil {
 				return e.refuse(ctx, tail, failure)
 			}
 		}
@@ -123,6 +125,19 @@ func (e *Engine) halted(ctx context.Context, thread, turn ID, err error) TurnSta
 	e.Logger.Error("turn failed", "thread", thread, "turn", turn, "error", err)
 	e.publish(thread, turn, ErrorEvent{Failure{CodeOf(err), PublicOf(err)}})
 	return TurnFailed
+}
+
+// over says which bound of the turn at tail is used up, if any. What its helpers took counts.
+func (e *Engine) over(ctx context.Context, tail Tail, b Bounds, spent time.Duration) (*Failure, error) {
+	turn := tail.Turn
+	if len(tail.Head.Calls) > 0 && (b.Tokens > 0 || b.Cost > 0) {
+		helped, err := e.Store.Helped(ctx, turn.ID)
+		if err != nil {
+			return nil, err
+		}
+		turn.Usage = turn.Usage.Add(helped)
+	}
+	return overBounds(turn, b, spent), nil
 }
 
 // overBounds says which bound of a turn is used up, if any.

@@ -39,10 +39,14 @@ func (c *conversation) post(ctx context.Context, m NewMessage) (Posted, error) {
 	if err != nil {
 		return Posted{}, err
 	}
-	if call, ok := answered(tail, m.Form); ok {
+	call, again, err := c.answered(ctx, tail, m.Form)
+	if err != nil {
+		return Posted{}, err
+	}
+	if again {
 		return Posted{Answered: &call, Again: true, Turn: tail.Turn}, nil
 	}
-	if q, ok := waitingQuestion(tail); ok && m.Form != "" {
+	if q, ok := waitingQuestion(tail); ok && (m.Form != "" || m.Author != "") { // not what Ash posts by itself
 		return c.answer(ctx, q, m)
 	}
 	m.Parts = c.engine.redactParts(m.Parts)
@@ -134,6 +138,9 @@ func (c *conversation) stop(ctx context.Context, halt bool) error {
 		c.engine.publish(c.thread, c.turn.ID, TurnEvent{Turn: ended.Turn})
 		return nil
 	}
+	if halt {
+		return nil // what waits for the person runs nothing
+	}
 	tail, err := c.tail(ctx)
 	if err != nil || !tail.Turn.Active() {
 		return err
@@ -141,7 +148,7 @@ func (c *conversation) stop(ctx context.Context, halt bool) error {
 	if err := c.cancelCalls(ctx, tail.Head.Calls, CallStopped); err != nil {
 		return err
 	}
-	c.turn, c.halted = tail.Turn, halt
+	c.turn = tail.Turn
 	c.settle(TurnStopped)
 	return c.refusal
 }

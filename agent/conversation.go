@@ -257,26 +257,30 @@ func (c *conversation) closing() <-chan struct{} {
 }
 
 // recheck goes on with a turn whose last decision has come, and catches one that came while
-// the advance was coming to rest.
-func (c *conversation) recheck(ctx context.Context) {
+// the advance was coming to rest. It reports whether the turn waits, goes on, or the store refuses to say.
+func (c *conversation) recheck(ctx context.Context) bool {
 	if c.engine.ctx.Err() != nil {
-		return // the decision is stored; after the restart the page offers to go on
+		return true // the decision is stored; after the restart the page offers to go on
 	}
 	tail, err := c.engine.Store.Tail(ctx, c.thread)
 	if err != nil {
 		c.owe(TurnWaiting, err)
-		return
+		return true
 	}
-	if tail.Turn.State != TurnWaiting || nextStep(tail) == stepWait {
-		return
+	if tail.Turn.State != TurnWaiting {
+		return false
+	}
+	if nextStep(tail) == stepWait {
+		return true
 	}
 	c.turn = tail.Turn
 	resumed, err := c.engine.Store.Resume(ctx, tail.Turn.ID)
 	if err != nil {
 		c.owe(TurnWaiting, err)
-		return
+		return true
 	}
 	c.start(resumed)
+	return true
 }
 
 // storing returns a context for writes that must happen although the turn or the server ends.

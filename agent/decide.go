@@ -3,12 +3,14 @@ package agent
 import (
 	"context"
 	"encoding/json"
+	"strings"
 )
 
 // The person's word on calls that wait for it.
 
+// waitingQuestion returns the first question at the end of a conversation, also while its siblings still run.
 func waitingQuestion(t Tail) (ToolCall, bool) {
-	if t.Turn.State != TurnWaiting {
+	if t.Turn.State != TurnWaiting && t.Turn.State != TurnRunning {
 		return ToolCall{}, false
 	}
 	for _, call := range t.Head.Calls {
@@ -19,24 +21,30 @@ func waitingQuestion(t Tail) (ToolCall, bool) {
 	return ToolCall{}, false
 }
 
-// answer takes a message sent while a question waits as its answer.
+// answer takes a message sent while a question waits as its answer, with all that was attached to it.
 func (c *conversation) answer(ctx context.Context, q ToolCall, m NewMessage) (Posted, error) {
-	text := c.engine.redact(Message{Parts: m.Parts}.Text())
-	call, err := c.decide(ctx, q.ID, Decision{Approve: true, By: m.Author, Answer: text, Form: m.Form, Binding: q.Binding})
+	d := Decision{Approve: true, By: m.Author, Answer: Message{Parts: m.Parts}.Text(), Form: m.Form, Binding: q.Binding}
+	call, err := c.decide(ctx, q.ID, d, m.Parts...)
 	return Posted{Answered: &call, Turn: c.turn}, err
 }
 
-// answered finds the question of the head that a message with this form has answered already.
-func answered(t Tail, form string) (ToolCall, bool) {
+// answered finds the question that a message with this form has answered already. Mostly it is at the end of the conversation.
+func (c *conversation) answered(ctx context.Context, t Tail, form string) (ToolCall, bool, error) {
+	if form == "" || t.Turn.ID == "" {
+		return ToolCall{}, false, nil
+	}
 	for _, call := range t.Head.Calls {
-		if form != "" && call.Decision != nil && call.Decision.Form == form {
-			return call, true
+		if call.Decision != nil && call.Decision.Form == form {
+			return call, true, nil
 		}
 	}
-	return ToolCall{}, false
+	call, err := c.engine.Store.Answered(ctx, c.thread, form)
+	return call, call.ID != "", err
 }
 
-func (c *conversation) decide(ctx context.Context, id ID, d Decision) (ToolCall, error) {
+// decide stores the person's word on a call and goes on with the turn when it was the last one missing. content is the answer
+// to a question as it was sent; d.Answer when there is none.
+func (c *conversation) decide(ctx context.Context, id ID, d Decision, content ...Part) (ToolCall, error) {
 	call, err := c.engine.Store.Call(ctx, id)
 	if err != nil {
 		return ToolCall{}, err
@@ -47,22 +55,27 @@ func (c *conversation) decide(ctx context.Context, id ID, d Decision) (ToolCall,
 	if d.Binding != call.Binding {
 		return ToolCall{}, Errorf(CodeConflict, "What would run has changed since you were asked. Look at it again.")
 	}
-	if d.Approve && !call.Question {
+	d.At, d.Reason, d.Answer = c.engine.Now(), c.engine.redact(d.Reason), c.engine.redact(strings.TrimSpace(d.Answer))
+	switch {
+	case !d.Approve:
+		d.Arguments, d.Always = nil, ""
+		call.State, call.Finished = CallDenied, d.At
+	case call.Question:
+		d.Arguments, d.Always = nil, ""
+		if len(content) == 0 {
+			content = []Part{Text{Text: d.Answer}}
+		}
+		if err := checkParts(content); err != nil {
+			return ToolCall{}, Errorf(CodeInvalid, "The answer is empty. Choose one, or write your own.")
+		}
+		call.State, call.Finished, call.Result = CallFinished, d.At, c.engine.redactParts(content)
+	default:
 		if call, err = c.prepare(ctx, call, &d); err != nil {
 			return ToolCall{}, err
 		}
-	}
-	d.At = c.engine.Now()
-	call.Decision = &d
-	switch {
-	case !d.Approve:
-		call.State, call.Finished = CallDenied, d.At
-	case call.Question:
-		call.State, call.Finished = CallFinished, d.At
-		call.Result = []Part{Text{Text: d.Answer}}
-	default:
 		call.State = CallApproved
 	}
+	call.Decision = &d
 	call, err = c.engine.Store.MoveCall(ctx, call, CallWaiting)
 	if err != nil {
 		return ToolCall{}, err
@@ -71,14 +84,31 @@ func (c *conversation) decide(ctx context.Context, id ID, d Decision) (ToolCall,
 	if call.State.Ended() {
 		c.engine.publishCall(call, ToolResultEvent{Call: call})
 	}
-	c.engine.touched(ctx, c.thread) // it leaves every page, also while the turn goes on
 	if !c.running() {
-		ctx, done := c.storing() // the decision is stored: what follows from it does not depend on who asked
-		defer done()
-		c.turn = Turn{ID: call.Turn, Thread: call.Thread, State: TurnWaiting}
-		c.recheck(ctx)
+		c.decided(call)
 	}
 	return call, nil
+}
+
+// decided goes on with the turn of a call at rest. The decision is stored: what follows from it does not depend on who asked.
+func (c *conversation) decided(call ToolCall) {
+	ctx, done := c.storing()
+	defer done()
+	c.turn = Turn{ID: call.Turn, Thread: call.Thread, State: TurnWaiting}
+	if c.recheck(ctx) {
+		return
+	}
+	// Its turn failed, or Ash ended while it ran. Whoever decides wants it to go on.
+	tail, err := c.engine.Store.Tail(ctx, c.thread)
+	if err != nil || tail.Turn.Active() || tail.Head.ID != call.Message || nextStep(tail) == stepWait || c.engine.ctx.Err() != nil {
+		return
+	}
+	turn, err := c.engine.Store.Begin(ctx, c.thread, call.Message)
+	if err != nil {
+		c.engine.Logger.Warn("decided, but the turn cannot go on; the page offers it", "thread", c.thread, "call", call.ID, "error", err)
+		return
+	}
+	c.begin(turn, false)
 }
 
 // prepare makes an approval ready to be stored: the person's own arguments take the place of the
@@ -90,37 +120,46 @@ func (c *conversation) prepare(ctx context.Context, call ToolCall, d *Decision) 
 	if c.engine.Tools == nil {
 		return call, Errorf(CodeInvalid, "There are no tools any more.")
 	}
-	tail, err := c.engine.Store.Tail(ctx, c.thread)
+	thread, err := c.engine.Store.Thread(ctx, call.Thread)
 	if err != nil {
 		return call, err
 	}
-	s, err := c.engine.situation(ctx, tail)
+	s, err := c.engine.situation(ctx, thread, call.Message)
 	if err != nil {
 		return call, err
 	}
-	if d.Always != "" {
-		offer, ok := call.Effect.Offer(d.Always)
-		if !ok {
-			return call, Errorf(CodeInvalid, "That standing permission was not offered here.")
+	offer, offered := call.Effect.Offer(d.Always)
+	if d.Always != "" && !offered {
+		return call, Errorf(CodeInvalid, "That standing permission was not offered here.")
+	}
+	prepared := call
+	if d.EditedArguments() {
+		if prepared, err = c.edited(ctx, s, call, d); err != nil {
+			return call, err
 		}
+	}
+	if d.Always != "" { // last: nothing else can go wrong here but the storing
 		if err := c.engine.Tools.Permit(ctx, s, call, offer); err != nil {
 			return call, err
 		}
 	}
-	if !d.EditedArguments() {
-		return call, nil
-	}
+	return prepared, nil
+}
+
+// edited puts the person's arguments in the place of the model's, as they will run: without secrets.
+func (c *conversation) edited(ctx context.Context, s Situation, call ToolCall, d *Decision) (ToolCall, error) {
 	if !json.Valid(d.Arguments) {
 		return call, Errorf(CodeInvalid, "These arguments are not JSON. Nothing was run.")
 	}
+	d.Arguments = c.engine.redactJSON(d.Arguments)
 	call.Arguments = d.Arguments
 	j, err := c.engine.judgement(ctx, s, call)
 	switch {
 	case err != nil:
 		return call, err
-	case j.Verdict == Invalid || j.Verdict == Deny:
-		return call, Errorf(CodeInvalid, "With these arguments it cannot run: %s", j.Why)
+	case j.Verdict != Allow && j.Verdict != Ask:
+		return call, Errorf(CodeInvalid, "With these arguments it cannot run: %s", c.engine.redact(j.Why))
 	}
-	call.Binding, call.Effect, d.Binding = j.Binding, j.Effect, j.Binding
+	call.Binding, call.Effect, d.Binding = j.Binding, c.engine.redactEffect(j.Effect), j.Binding
 	return call, nil
 }

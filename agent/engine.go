@@ -15,6 +15,7 @@ type Store interface {
 	ReplyStore
 	CallStore
 	HistoryStore
+	WaitingStore
 }
 
 // Settings are the engine's own settings, read anew for every turn.
@@ -55,6 +56,7 @@ type Engine struct {
 	mu            sync.Mutex // guards the rest
 	conversations map[ID]*conversation
 	owed          map[ID][]func(context.Context) error // see owe
+	held          map[ID]ToolCall                      // see hold
 	closed        bool
 }
 
@@ -79,6 +81,7 @@ func NewEngine(o Options) *Engine {
 		cancel:        cancel,
 		conversations: map[ID]*conversation{},
 		owed:          map[ID][]func(context.Context) error{},
+		held:          map[ID]ToolCall{},
 	}
 }
 
@@ -157,22 +160,6 @@ func (e *Engine) Stop(ctx context.Context, thread ID) error {
 	return err
 }
 
-// StopAll ends every running turn, and what is queued behind it is stored but not answered.
-func (e *Engine) StopAll(ctx context.Context) error {
-	e.mu.Lock()
-	ids := make([]ID, 0, len(e.conversations))
-	for id := range e.conversations {
-		ids = append(ids, id)
-	}
-	e.mu.Unlock()
-	var errs []error
-	for _, id := range ids {
-		_, err := command(ctx, e, id, func(c *conversation) (struct{}, error) { return struct{}{}, c.stop(ctx, true) })
-		errs = append(errs, err)
-	}
-	return errors.Join(errs...)
-}
-
 // Branch moves the thread's head to the newest leaf below message.
 func (e *Engine) Branch(ctx context.Context, thread, message ID) (Thread, error) {
 	return command(ctx, e, thread, func(c *conversation) (Thread, error) { return c.branch(ctx, message) })
@@ -216,9 +203,16 @@ func (e *Engine) touched(ctx context.Context, thread ID) { e.publishThread(ctx, 
 // moved tells everybody who shows a thread that its head went elsewhere.
 func (e *Engine) moved(ctx context.Context, thread ID) { e.publishThread(ctx, thread, thread, true) }
 
-// publishThread puts a thread as lists show it on a topic: a thread's own, or "" for the house.
+// publishThread puts a thread as lists show it on a topic: a thread's own, or "" for the house. No list
+// shows helpers: of theirs, the house is told of the conversation they work for.
 func (e *Engine) publishThread(ctx context.Context, thread, topic ID, moved bool) {
 	t, err := e.Store.Summary(ctx, thread)
+	for depth := 0; err == nil && topic == "" && t.ParentCall != "" && depth < MaxHelperDepth; depth++ {
+		var call ToolCall
+		if call, err = e.Store.Call(ctx, t.ParentCall); err == nil {
+			t, err = e.Store.Summary(ctx, call.Thread)
+		}
+	}
 	if err != nil {
 		e.Logger.Warn("thread could not be read", "thread", thread, "error", err)
 		return

@@ -110,15 +110,20 @@ func asks(calls ...string) func(context.Context, agent.Prompt, yielder) {
 
 // tools is a set of tools made of functions.
 type tools struct {
-	judge func(agent.ToolCall) agent.Judgement
-	run   func(ctx context.Context, c agent.ToolCall, progress func(string)) (agent.ToolOutcome, error)
+	judge     func(agent.ToolCall) agent.Judgement
+	run       func(ctx context.Context, c agent.ToolCall, progress func(string)) (agent.ToolOutcome, error)
+	permit    func(agent.ToolCall, agent.Offer) error // nil: nothing goes wrong
+	situation func(agent.Situation)                   // told at every judgement; may be nil
 }
 
 func (x *tools) Specs(context.Context, agent.Thread) []agent.ToolSpec {
 	return []agent.ToolSpec{{Name: "look", Schema: json.RawMessage(`{"type":"object"}`)}}
 }
 
-func (x *tools) Judge(_ context.Context, _ agent.Situation, c agent.ToolCall) (agent.Judgement, error) {
+func (x *tools) Judge(_ context.Context, s agent.Situation, c agent.ToolCall) (agent.Judgement, error) {
+	if x.situation != nil {
+		x.situation(s)
+	}
 	return x.judge(c), nil
 }
 
@@ -132,6 +137,7 @@ type house struct {
 	path     string
 	settings agent.Settings
 	tools    agent.Tools
+	redact   func(string) string
 	script   *script
 	store    *store.Store
 	feed     *feed.Feed
@@ -163,7 +169,7 @@ func (h *house) open() {
 	}
 	h.store, h.feed = s, feed.New(0)
 	h.engine = agent.NewEngine(agent.Options{
-		Store: s, Prompter: prompt.New(prompt.Options{}), Models: h.script, Publisher: h.feed, Tools: h.tools,
+		Store: s, Prompter: prompt.New(prompt.Options{}), Models: h.script, Publisher: h.feed, Tools: h.tools, Redact: h.redact,
 		Settings: func() agent.Settings { return h.settings },
 	})
 }
@@ -570,6 +576,9 @@ func TestThinkingKeepsItsOrderAndSignature(t *testing.T) {
 	}
 }
 
-func (x *tools) Permit(context.Context, agent.Situation, agent.ToolCall, agent.Offer) error {
-	return nil
+func (x *tools) Permit(_ context.Context, _ agent.Situation, c agent.ToolCall, o agent.Offer) error {
+	if x.permit == nil {
+		return nil
+	}
+	return x.permit(c, o)
 }

@@ -1,6 +1,9 @@
 package agent
 
-import "encoding/json"
+import (
+	"encoding/json"
+	"slices"
+)
 
 // redact takes secrets out of text before it is written or told.
 func (e *Engine) redact(text string) string {
@@ -39,4 +42,18 @@ func (e *Engine) redactJSON(raw json.RawMessage) json.RawMessage {
 		return json.RawMessage(`"[a secret was left out of these arguments]"`)
 	}
 	return out
+}
+
+// redactEffect takes secrets out of what a call would do, as it is stored and shown: a diff quotes the file it changes.
+func (e *Engine) redactEffect(f *Effect) *Effect {
+	if f == nil || e.Redact == nil {
+		return f
+	}
+	out := *f
+	out.Target, out.Text, out.Diff = e.redact(f.Target), e.redact(f.Text), e.redact(f.Diff)
+	out.Private = slices.Clone(f.Private)
+	for i, p := range out.Private {
+		out.Private[i] = e.redact(p)
+	}
+	return &out
 }

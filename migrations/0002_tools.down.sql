@@ -6,6 +6,7 @@ DROP INDEX threads_parent;
 ALTER TABLE threads DROP COLUMN budget_wall;
 ALTER TABLE threads DROP COLUMN budget_rounds;
 ALTER TABLE threads DROP COLUMN tools;
+DROP INDEX tool_calls_questions;
 DROP INDEX tool_calls_waiting;
 DROP INDEX tool_calls_name;
 ALTER TABLE tool_calls DROP COLUMN findings;

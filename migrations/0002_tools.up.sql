@@ -6,6 +6,7 @@ ALTER TABLE tool_calls ADD COLUMN findings TEXT;
 
 CREATE INDEX tool_calls_name ON tool_calls (name, seq);
 CREATE INDEX tool_calls_waiting ON tool_calls (seq) WHERE state = 'waiting';
+CREATE INDEX tool_calls_questions ON tool_calls (thread) WHERE question = 1;
 
 ALTER TABLE threads ADD COLUMN tools TEXT NOT NULL DEFAULT '';
 ALTER TABLE threads ADD COLUMN budget_rounds INTEGER NOT NULL DEFAULT 0;

@@ -114,6 +114,8 @@ func (s *Store) EndTurn(ctx context.Context, turn agent.Turn, state agent.TurnSt
 		}
 		if stored.State == agent.TurnStopping && state == agent.TurnWaiting {
 			state = agent.TurnStopped
+		}
+		if state == agent.TurnStopped { // nothing of it is to be decided any more
 			if ended.Superseded, err = pl.closeCalls(ctx, tx, agent.CallStopped, ""); err != nil {
 				return err
 			}

@@ -66,6 +66,9 @@ func (rd *renderer) result(c agent.ToolCall) []agent.Part {
 			}
 			text = clipMarked(text, left)
 			left -= len(text)
+			if c.Question && c.State == agent.CallFinished && len(out) == 0 {
+				text = "The person answers: " + text
+			}
 			if labels.Untrusted() {
 				text = rd.fence.wrap(sources(labels, "tool:"+c.Name), labels, text)
 			}
@@ -91,10 +94,16 @@ func callNote(c agent.ToolCall, silent bool) string {
 	case agent.CallFinished, agent.CallFailed:
 		return endNote(c, silent)
 	case agent.CallStopped:
+		if c.Started.IsZero() && silent {
+			return "[the person stopped here before this call ran]"
+		}
 		return "[the person stopped this call; what it had done until then may have taken effect]"
 	case agent.CallDenied:
-		return "[denied, it did not run" + reason(c) + "]"
+		return denied(c)
 	case agent.CallSuperseded:
+		if c.Question {
+			return "[no answer: the person wrote on instead]"
+		}
 		return "[it did not run: the person wrote on instead of deciding about it]"
 	case agent.CallCancelled:
 		return "[cancelled, it did not run]"
@@ -126,10 +135,23 @@ func endNote(c agent.ToolCall, silent bool) string {
 	return "[" + strings.Join(notes, "; ") + "]"
 }
 
+// denied says who refused a call, and why.
+func denied(c agent.ToolCall) string {
+	switch {
+	case c.Question && c.Decision != nil && c.Decision.Reason != "":
+		return "[the person does not answer this; their reason: " + c.Decision.Reason + "]"
+	case c.Question && c.Decision != nil:
+		return "[the person does not answer this. Go on without the answer, or say what you cannot do without it]"
+	}
+	return "[denied, it did not run" + reason(c) + "]"
+}
+
 func reason(c agent.ToolCall) string {
 	switch {
 	case c.Decision != nil && c.Decision.Reason != "":
 		return "; the person's reason: " + c.Decision.Reason
+	case c.Decision != nil && c.Decision.Expired():
+		return ": nobody decided about it in time"
 	case c.Decision != nil:
 		return " by the person"
 	case c.Why != "":

@@ -1,0 +1,67 @@
+package store
+
+import (
+	"context"
+	"time"
+
+	"ash/agent"
+)
+
+// What the engine asks about calls and turns that wait for the person.
+
+// Unanswered implements agent.WaitingStore.
+func (s *Store) Unanswered(ctx context.Context, before time.Time) ([]agent.ID, error) {
+	var ids []agent.ID
+	err := s.reader.NewRaw(`SELECT c.id FROM tool_calls c JOIN threads t ON t.id = c.thread
+		WHERE c.state = 'waiting' AND c.question = 0 AND c.created < ? AND t.deleted = 0 ORDER BY c.seq`, micros(before)).Scan(ctx, &ids)
+	return ids, s.translate(err)
+}
+
+// Answered implements agent.WaitingStore.
+func (s *Store) Answered(ctx context.Context, thread agent.ID, form string) (agent.ToolCall, error) {
+	var ids []agent.ID
+	err := fixed(s.reader, `SELECT id FROM tool_calls
+		WHERE thread = ?1 AND question = 1 AND json_extract(decision, '$.form') = ?2 LIMIT 1`, thread, clean(form)).Scan(ctx, &ids)
+	if err != nil || len(ids) == 0 {
+		return agent.ToolCall{}, s.translate(err)
+	}
+	return s.Call(ctx, ids[0])
+}
+
+// Orphans implements agent.WaitingStore.
+func (s *Store) Orphans(ctx context.Context) ([]agent.ID, error) {
+	var ids []agent.ID
+	err := s.reader.NewRaw(`SELECT u.thread FROM turns u JOIN threads t ON t.id = u.thread
+		JOIN tool_calls c ON c.id = t.parent_call
+		WHERE u.` + active + ` AND c.state NOT IN ('proposed', 'waiting', 'approved', 'started') ORDER BY u.seq`).Scan(ctx, &ids)
+	return ids, s.translate(err)
+}
+
+// below selects the turns that work for turn ?1, itself included: those of the helpers its calls began, and of theirs.
+const below = `WITH RECURSIVE below (id, thread) AS (
+		SELECT id, thread FROM turns WHERE id = ?1
+		UNION
+		SELECT u.id, u.thread FROM below b
+			CROSS JOIN tool_calls c ON c.thread = b.thread AND c.turn = b.id
+			CROSS JOIN threads t ON t.parent_call = c.id
+			CROSS JOIN turns u ON u.thread = t.id
+	) `
+
+// Waits implements agent.WaitingStore.
+func (s *Store) Waits(ctx context.Context, turn agent.ID) (bool, error) {
+	var waits bool
+	err := fixed(s.reader, below+`SELECT EXISTS (SELECT 1 FROM turns JOIN below USING (id) WHERE turns.state = 'waiting')`, turn).Scan(ctx, &waits)
+	return waits, s.translate(err)
+}
+
+// Helped implements agent.WaitingStore.
+func (s *Store) Helped(ctx context.Context, turn agent.ID) (agent.Usage, error) {
+	var row struct {
+		Input  int   `bun:"input"`
+		Output int   `bun:"output"`
+		Cost   int64 `bun:"cost"`
+	}
+	err := fixed(s.reader, below+`SELECT coalesce(sum(u.input_tokens), 0) AS input, coalesce(sum(u.output_tokens), 0) AS output, coalesce(sum(u.cost), 0) AS cost
+		FROM turns u JOIN below b ON b.id = u.id WHERE u.id <> ?1`, turn).Scan(ctx, &row)
+	return agent.Usage{Input: row.Input, Output: row.Output, Cost: agent.MicroDollars(row.Cost)}, s.translate(err)
+}
