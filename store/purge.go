@@ -17,6 +17,7 @@ var purged = [...]string{
 	"DELETE FROM summaries WHERE thread = ?",
 	"DELETE FROM messages WHERE thread = ?",
 	"DELETE FROM turns WHERE thread = ?",
+	"DELETE FROM file_versions WHERE thread = ?",
 	"DELETE FROM events WHERE thread = ?",
 	"DELETE FROM threads WHERE id = ?",
 }
