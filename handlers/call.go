@@ -2,6 +2,7 @@ package handlers
 
 import (
 	"slices"
+	"strings"
 
 	"ash/agent"
 	"ash/views/components"
@@ -54,7 +55,8 @@ func (p presenter) effect(out *components.Call, c agent.ToolCall) {
 	if e.Kind == agent.EffectExecute || e.Kind == agent.EffectFetch {
 		out.Payload, out.Target = exact(e.Text), exact(e.Target)
 	}
-	out.Private, out.Opaque, out.Sources, out.Choices = marks(e.Private), e.Opaque, e.Sources, e.Choices
+	out.Private, out.Opaque, out.Choices = marks(e.Private), e.Opaque, e.Choices
+	out.Sources = unnamed(e.Sources, c.Why)
 	for _, host := range e.Hosts {
 		out.Hosts = append(out.Hosts, exact(host))
 	}
@@ -70,6 +72,18 @@ func (p presenter) effect(out *components.Call, c agent.ToolCall) {
 	for _, o := range e.Offers {
 		out.Offers = append(out.Offers, components.Offer(o))
 	}
+}
+
+// unnamed returns the sources that a sentence does not name already.
+func unnamed(sources []string, sentence string) []string {
+	var out []string
+	for _, s := range sources {
+		_, name, ok := strings.Cut(s, ":")
+		if !strings.Contains(sentence, s) && (!ok || name == "" || !strings.Contains(sentence, name)) {
+			out = append(out, s)
+		}
+	}
+	return out
 }
 
 // question is what the person is asked.
@@ -95,11 +109,10 @@ func (p presenter) decided(out *components.Call, c agent.ToolCall) {
 		when = " at " + p.at(d.At).Format("15:04")
 	}
 	switch {
-	case d.Answer != "":
+	case d.Approve && c.Question:
 		out.Decided = "You answered" + when + ":"
-		return
-	case !d.Approve && d.By == "":
-		out.Decided = "Nobody decided in time."
+	case !d.Approve && d.By == "": // it expired: the reason says so
+		out.Decided, out.Reason = d.Reason, ""
 	case !d.Approve:
 		out.Decided = "You said no" + when + "."
 	default:
@@ -130,7 +143,7 @@ func (p presenter) result(out *components.Call, c agent.ToolCall) {
 		}
 	}
 	for i := range out.Files {
-		if !out.Files[i].Image {
+		if !out.Files[i].Image && !c.Question {
 			out.Files[i].Note = "the whole output"
 		}
 	}

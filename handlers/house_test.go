@@ -43,6 +43,7 @@ type house struct {
 	book    *identity.Book
 	llm     *llm.Providers
 	model   *llmtest.Server
+	tools   *handlers.Tools
 	browser *webtest.Browser
 }
 
@@ -115,6 +116,8 @@ func (h *house) serve(events *feed.Feed, files *attachment.Store, owner agent.ID
 		Markdown: markdown.New(), Reader: h.store, Latest: events.Last, Now: time.Now, Zone: time.UTC,
 		Settings: func() config.Config { return h.config.Current().Config() },
 	}
+	h.tools = &handlers.Tools{Frame: frame, Runs: h.store, Config: h.config, Halter: h.engine}
+	h.t.Cleanup(h.tools.Close)
 	streams := &handlers.Events{Frame: frame, Feed: events, Threads: h.store, Tails: h.store, Summaries: h.store, Stream: markdown.New(), Log: slog.New(slog.DiscardHandler)}
 	server, err := web.New(web.Config{
 		Home: h.home, Log: slog.New(slog.DiscardHandler),
@@ -137,6 +140,7 @@ func (h *house) serve(events *feed.Feed, files *attachment.Store, owner agent.ID
 			Models: &handlers.Models{Frame: frame, Config: h.config, Providers: h.llm},
 			Setup: &handlers.Setup{Frame: frame, Config: h.config, Providers: h.llm, Prober: h.llm,
 				Skipped: handlers.SkipMark(filepath.Join(h.home, "setup-skipped")), Own: func() []string { return nil }},
+			Tools:  h.tools,
 			Later:  &handlers.Later{Frame: frame},
 			Thread: streams.Thread,
 			House:  streams.House,

@@ -21,7 +21,7 @@ import (
 const inboxSize = 50
 
 // Inbox answers GET /inbox: all that waits for the person, anywhere.
-func (h *Messages) Inbox(c echo.Context) error {
+func (h *Tools) Inbox(c echo.Context) error {
 	ctx := c.Request().Context()
 	since := h.Latest()
 	entries, err := h.Frame.inbox(ctx, h.present(c))

@@ -19,11 +19,6 @@ func (h *Later) Memory(c echo.Context) error {
 	return h.show(c, "Memory", layouts.Memory, pages.MemoryLater)
 }
 
-// Tools answers GET /tools.
-func (h *Later) Tools(c echo.Context) error {
-	return h.show(c, "Tools", layouts.Tools, pages.ToolsLater)
-}
-
 // Vault answers GET /vault.
 func (h *Later) Vault(c echo.Context) error {
 	return h.show(c, "Vault", layouts.Vault, pages.VaultLater)

@@ -50,12 +50,12 @@ func (f *Frame) record(c echo.Context, call agent.ToolCall) (pages.Record, error
 func (f *Frame) moment(t time.Time) string { return t.In(f.Zone).Format("2 January 2006, 15:04:05") }
 
 // Record answers GET /tools/runs/{call}.
-func (h *Messages) Record(c echo.Context) error {
+func (h *Tools) Record(c echo.Context) error {
 	id, err := param(c, "call")
 	if err != nil {
 		return err
 	}
-	call, err := h.Threads.Call(c.Request().Context(), id)
+	call, err := h.Reader.Call(c.Request().Context(), id)
 	if err != nil {
 		return err
 	}

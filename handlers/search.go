@@ -115,7 +115,9 @@ func palettePages() []components.PaletteItem {
 	return []components.PaletteItem{
 		{Icon: components.IconMessageCircle, Title: "Conversations", URL: "/chat"},
 		{Icon: components.IconBrain, Title: "Memory", URL: "/memory"},
+		{Icon: components.IconInbox, Title: "Inbox", Hint: "what waits for you", URL: "/inbox"},
 		{Icon: components.IconWrench, Title: "Tools", URL: "/tools"},
+		{Icon: components.IconHistory, Title: "Runs", Hint: "what tools have done", URL: "/tools/runs"},
 		{Icon: components.IconLock, Title: "Vault", URL: "/vault"},
 		{Icon: components.IconCpu, Title: "Settings: models", URL: "/settings/models"},
 		{Icon: components.IconFingerprint, Title: "Settings: identity", URL: "/settings/identity"},
@@ -137,6 +139,7 @@ func paletteCommands() []components.PaletteItem {
 		{Icon: components.IconArchive, Title: "Archive", URL: "/chat?archived=1"},
 		{Icon: components.IconSearch, Title: "Search everywhere", URL: "/search"},
 		{Icon: components.IconPlug, Title: "Set up a model", URL: "/setup"},
+		{Icon: components.IconOctagonX, Title: "Stop everything", Hint: "turns, commands, helpers", URL: "/stop", Post: true},
 		theme("Light theme", "light", components.IconSun),
 		theme("Dark theme", "dark", components.IconMoon),
 		theme("Theme of the device", "system", components.IconSunMoon),

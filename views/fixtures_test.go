@@ -324,7 +324,6 @@ func fixtures() map[string]templ.Component {
 		"search":        pages.Search{Page: page("Search", layouts.Chat), Query: "lisbon", Hits: hits(), Capped: true}.Show(),
 		"failure":       failed.Show(),
 		"memory":        pages.MemoryLater(p).Show(),
-		"tools":         pages.ToolsLater(page("Tools", layouts.Tools)).Show(),
 		"vault":         pages.VaultLater(page("Vault", layouts.Vault)).Show(),
 		"menu":          pages.ThreadMenu{Page: page("Lisbon", layouts.Chat), Head: components.ThreadHead{ID: thread, Title: "Lisbon in March", CSRF: "token"}}.Show(),
 		"edit":          pages.EditMessage{Page: page("Edit", layouts.Chat), Message: conversation()[0], Form: "f"}.Show(),

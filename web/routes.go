@@ -22,6 +22,7 @@ type Routes struct {
 	Settings    *handlers.Settings
 	Models      *handlers.Models
 	Setup       *handlers.Setup
+	Tools       *handlers.Tools
 	Later       *handlers.Later
 	Thread      echo.HandlerFunc  // the event stream of a page with a conversation
 	House       echo.HandlerFunc  // the event stream of all other pages
@@ -55,7 +56,7 @@ const (
 
 // table is every route there is over TCP.
 func (s *Server) table(r Routes) []route {
-	return slices.Concat(s.houseRoutes(r), chatRoutes(r), settingsRoutes(r))
+	return slices.Concat(s.houseRoutes(r), chatRoutes(r), toolRoutes(r), settingsRoutes(r))
 }
 
 func (s *Server) houseRoutes(r Routes) []route {
@@ -67,7 +68,6 @@ func (s *Server) houseRoutes(r Routes) []route {
 		{post, "/setup/skip", page, r.Setup.Skip},
 
 		{get, "/memory", page, r.Later.Memory},
-		{get, "/tools", page, r.Later.Tools},
 		{get, "/vault", page, r.Later.Vault},
 
 		{get, "/healthz", open, healthz},
@@ -96,9 +96,6 @@ func chatRoutes(r Routes) []route {
 		{post, "/chat/:thread/messages/:message/decide", page, r.Messages.DecideAll},
 		{post, "/chat/:thread/calls/:call/decide", page, r.Messages.Decide},
 		{post, "/chat/:thread/calls/:call/undo", page, r.Messages.Undo},
-		{get, "/inbox", page, r.Messages.Inbox},
-		{get, "/inbox/events", stream, r.Inbox},
-		{get, "/tools/runs/:call", page, r.Messages.Record},
 
 		{get, "/chat/:thread/menu", page, r.Threads.Menu},
 		{get, "/chat/:thread/export", page, r.Threads.Export},
@@ -115,6 +112,24 @@ func chatRoutes(r Routes) []route {
 
 		{get, "/search", page, r.Search.Find},
 		{get, "/palette", page, r.Search.Palette},
+	}
+}
+
+func toolRoutes(r Routes) []route {
+	return []route{
+		{get, "/inbox", page, r.Tools.Inbox},
+		{get, "/inbox/events", stream, r.Inbox},
+		{post, "/stop", page, r.Tools.Halt},
+		{get, "/tools", page, r.Tools.Show},
+		{post, "/tools/:tool/policy", page, r.Tools.Switch},
+		{post, "/tools/:tool/try", page, r.Tools.Try},
+		{post, "/tools/rules/:rule/revoke", page, r.Tools.Revoke},
+		{post, "/tools/folders", page, r.Tools.Folders},
+		{get, "/tools/sandbox/build", page, r.Tools.Building},
+		{post, "/tools/sandbox/build", page, r.Tools.Build},
+		{get, "/tools/runs", page, r.Tools.History},
+		{get, "/tools/runs.csv", file, r.Tools.Export},
+		{get, "/tools/runs/:call", page, r.Tools.Record},
 	}
 }
 

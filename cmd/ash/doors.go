@@ -53,6 +53,7 @@ func (a *app) routes(address string) web.Routes {
 			Skipped: handlers.SkipMark(filepath.Join(a.home, "setup-skipped")),
 			Own:     func() []string { return []string{"http://" + address} },
 		},
+		Tools:   &handlers.Tools{Frame: frame, Runs: a.store, Config: a.config, Halter: a.engine},
 		Later:   &handlers.Later{Frame: frame},
 		Thread:  events.Thread,
 		House:   events.House,

@@ -278,7 +278,7 @@ func ErrorFragment(n Notice) templ.Component {
 	})
 }
 
-// Badge is the number on the Chat entry; empty while nothing waits.
+// Badge is the number on the Inbox entry; empty while nothing waits.
 func Badge(id string, waiting int) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context

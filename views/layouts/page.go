@@ -20,11 +20,11 @@ type Section string
 // The sections, in the order of the rail.
 const (
 	Chat     Section = "chat"
+	Inbox    Section = "inbox"
 	Memory   Section = "memory"
 	Tools    Section = "tools"
 	Vault    Section = "vault"
 	Settings Section = "settings"
-	Inbox    Section = "inbox" // reached by the badge
 )
 
 // Page is what the frame needs to know.

@@ -33,21 +33,6 @@ func MemoryLater(p layouts.Page) Later {
 	}
 }
 
-// ToolsLater is the Tools page of today.
-func ToolsLater(p layouts.Page) Later {
-	return Later{
-		Page: p, Icon: components.IconWrench, Headline: "Tools",
-		Purpose: "What Ash may do for you: read files and pages, run commands in a sandbox, write notes. And what it may do without asking.",
-		Points: []string{
-			"Every tool with its permission: allow, ask, or never",
-			"Standing permissions you gave, and a way to take them back",
-			"What ran, when, with which arguments",
-		},
-		Today: "This part is not built yet: Ash can talk, and cannot act. How it should behave once it can is written in TOOLS.md.",
-		Next:  "Read TOOLS.md", URL: "/identity/tools",
-	}
-}
-
 // VaultLater is the Vault page of today.
 func VaultLater(p layouts.Page) Later {
 	return Later{
