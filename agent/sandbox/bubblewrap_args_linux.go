@@ -18,10 +18,8 @@ exec "$@"`
 
 // Descriptors handed to bubblewrap, in the order of exec.Cmd.ExtraFiles.
 const (
-	fdPasswd = 3 + iota
-	fdGroup
-	fdHosts
-	fdFilter
+	fdPasswd = 3
+	fdFilter = 6 // after group and hosts
 )
 
 // arguments is the command line of bubblewrap up to the program, given as program. As root it keeps what it takes to
@@ -42,14 +40,18 @@ func (b *bubblewrap) arguments(j *job, program []string) []string {
 			args = append(args, "--disable-userns")
 		}
 	}
+	for _, dir := range []string{"/etc", "/etc/ssl", "/var", "/run", "/run/ash"} { // made along the way they would be for their owner only
+		args = append(args, "--perms", "0755", "--dir", dir)
+	}
 	args = append(args, systemMounts()...)
 	args = append(args, "--proc", "/proc", "--dev", "/dev")
 	for _, dir := range []string{"/tmp", "/home", "/dev/shm"} {
 		args = append(args, "--perms", "1777", "--size", strconv.FormatInt(j.settings.Disk, 10), "--tmpfs", dir)
 	}
-	args = append(args, "--symlink", "../tmp", "/var/tmp",
-		"--ro-bind-data", strconv.Itoa(fdPasswd), "/etc/passwd", "--ro-bind-data", strconv.Itoa(fdGroup), "/etc/group",
-		"--ro-bind-data", strconv.Itoa(fdHosts), "/etc/hosts")
+	args = append(args, "--symlink", "../tmp", "/var/tmp")
+	for i, name := range []string{"passwd", "group", "hosts"} {
+		args = append(args, "--perms", "0444", "--ro-bind-data", strconv.Itoa(fdPasswd+i), "/etc/"+name)
+	}
 	if j.ReadOnly {
 		args = append(args, "--ro-bind", j.Root, "/work")
 	} else {

@@ -182,6 +182,47 @@ func (b *bubblewrap) run(ctx context.Context, j *job) (ending, error) {
 	return end, nil
 }
 
+// shell gives the terminal itself to a shell. The filter of system calls keeps it from typing into that terminal.
+func (b *bubblewrap) shell(ctx context.Context, j *job, t Terminal) (int, error) {
+	j.terminal = b.filter != nil
+	g, err := b.groups.open(b.prefix+"-"+strconv.Itoa(os.Getpid())+"-"+strconv.FormatInt(b.count.Add(1), 10), j.settings)
+	if err != nil {
+		return 0, agent.Wrap(agent.CodeUnavailable, err, "The limits of the sandbox could not be set.")
+	}
+	defer func() {
+		if err := g.close(); err != nil {
+			b.log.Warn("a cgroup could not be removed", "err", err)
+		}
+	}()
+	cmd, closeFiles, err := b.command(j, g, shellProgram())
+	if err != nil {
+		return 0, err
+	}
+	defer closeFiles()
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = t.In, t.Out, t.Out
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	if t.Size != nil {
+		cmd.SysProcAttr.Foreground, cmd.SysProcAttr.Ctty = true, int(t.In.Fd())
+	}
+	waited, err := start(cmd)
+	if err != nil {
+		return 0, agent.Wrap(agent.CodeUnavailable, err, "Bubblewrap did not start.")
+	}
+	select {
+	case err = <-waited:
+	case <-ctx.Done():
+		_ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL)
+		g.kill()
+		<-waited
+		return 137, ctx.Err()
+	}
+	var exit *exec.ExitError
+	if err != nil && (!errors.As(err, &exit) || !exit.Exited()) {
+		return 137, agent.Wrap(agent.CodeUnavailable, err, "The sandbox ended.")
+	}
+	return cmd.ProcessState.ExitCode(), nil
+}
+
 // command makes the command line with the texts bubblewrap reads from descriptors.
 func (b *bubblewrap) command(j *job, g *group, program []string) (*exec.Cmd, func(), error) {
 	args := append([]string{"-c", prelude, "sh"}, g.entries()...)

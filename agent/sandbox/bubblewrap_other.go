@@ -24,6 +24,10 @@ func (b *bubblewrap) run(ctx context.Context, j *job) (ending, error) {
 	return ending{}, b.ready(ctx, j.settings)
 }
 
+func (b *bubblewrap) shell(ctx context.Context, j *job, _ Terminal) (int, error) {
+	return 0, b.ready(ctx, j.settings)
+}
+
 func (*bubblewrap) recover() (int, error) { return 0, nil }
 
 func (*bubblewrap) describe(Settings, *Status) {}

@@ -4,6 +4,7 @@ import (
 	"context"
 	_ "embed"
 	"errors"
+	"io"
 	"time"
 
 	"github.com/docker/docker/api/types"
@@ -189,8 +190,7 @@ func (d *docker) exec(ctx context.Context, b *box, j *job) (ending, error) {
 	}
 	copied := make(chan error, 1)
 	go func() {
-		_, err := stdcopy.StdCopy(j.out, j.out, conn.Reader)
-		copied <- err
+		copied <- separate(j.out, conn.Reader)
 	}()
 	end, err := d.follow(ctx, b, j, made.ID, copied)
 	end.took = time.Since(began)
@@ -287,6 +287,12 @@ func refused(ctx context.Context, err error) error {
 // unknownEnd is the error of a command of which nobody knows how far it came.
 func unknownEnd(err error) error {
 	return agent.Wrap(agent.CodeUnavailable, err, "The sandbox ended in the middle of the command; perhaps Docker was stopped. What the command did before that stands.")
+}
+
+// separate takes the frames of a stream apart; both kinds of output go to w.
+func separate(w io.Writer, r io.Reader) error {
+	_, err := stdcopy.StdCopy(w, w, r)
+	return err
 }
 
 func feed(conn types.HijackedResponse, stdin []byte) {

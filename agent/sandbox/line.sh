@@ -15,7 +15,7 @@ fi
 ASH_WORD="$1" "$shell" -c '
 ash_word=$ASH_WORD
 unset ASH_WORD
-trap '\''printf "\0%s D%s\0" "$ash_word" "$(pwd -P)" >&9'\'' EXIT
+trap '\''printf "\0%s D%s\0" "$ash_word" "$(pwd -P 2>/dev/null)" >&9'\'' EXIT
 ash_line=$1
 set --
 eval "$ash_line"' ash "$3" 9>&1

@@ -63,8 +63,9 @@ func (o *output) Write(p []byte) (int, error) {
 		if i < 0 {
 			break
 		}
-		end := bytes.IndexByte(data[i+len(lead):], 0)
-		if end < 0 && len(data)-i < maxMark {
+		rest := data[i+len(lead):]
+		end := bytes.IndexByte(rest[:min(len(rest), maxMark)], 0)
+		if end < 0 && len(rest) < maxMark {
 			o.pass(data[:i])
 			o.held = bytes.Clone(data[i:])
 			return len(p), nil
@@ -75,8 +76,8 @@ func (o *output) Write(p []byte) (int, error) {
 			data = data[i+1:]
 			continue
 		}
-		o.mark(string(data[i+len(lead) : i+len(lead)+end]))
-		data = data[i+len(lead)+end+1:]
+		o.mark(string(rest[:end]))
+		data = rest[end+1:]
 	}
 	tail := beginsLike(data, lead)
 	o.pass(data[:len(data)-tail])
