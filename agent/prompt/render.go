@@ -33,12 +33,14 @@ type renderer struct {
 	blobs  bool
 	tools  bool
 	limit  int             // bytes of one file or result
+	helper bool            // the thread is a helper's
 	used   map[string]bool // provider ids of calls so far
 }
 
 func (b *Builder) renderer(r agent.PromptRequest, f fence, limit int) *renderer {
 	return &renderer{
 		fence: f, model: r.Model, redact: b.redact, zone: b.zone(), limit: limit,
+		helper: r.Thread.ParentCall != "",
 		blobs: b.options.Blobs != nil, tools: len(r.Tools) > 0, used: make(map[string]bool),
 	}
 }
@@ -80,6 +82,9 @@ func (rd *renderer) blocks(path []agent.Message) []block {
 // it may be the one to answer.
 func (rd *renderer) person(m agent.Message) []agent.PromptMessage {
 	parts := rd.content(m.Parts)
+	if rd.helper && m.Author == "" {
+		parts = rd.task(m.Parts)
+	}
 	if len(parts) == 0 {
 		parts = append(parts, agent.Text{Text: "[this message is empty]"})
 	}
@@ -87,6 +92,18 @@ func (rd *renderer) person(m agent.Message) []agent.PromptMessage {
 		parts = append(parts, agent.Text{Text: s})
 	}
 	return []agent.PromptMessage{{Role: agent.RoleUser, Parts: join(parts)}}
+}
+
+// task renders what a helper is to do: the words of the model above it. Whatever that had read, they are not data (helperRules says
+// how far they go); their labels stay.
+func (rd *renderer) task(parts []agent.Part) []agent.Part {
+	var out []agent.Part
+	for _, p := range parts {
+		if t, ok := p.(agent.Text); ok && strings.TrimSpace(t.Text) != "" {
+			out = append(out, agent.Text{Text: "[task]\n" + rd.fence.defuse(rd.redact(t.Text)), Labels: t.Labels})
+		}
+	}
+	return out
 }
 
 // reply renders an answer with the results of its calls. fresh says that it belongs to the turn at hand.

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"reflect"
+	"slices"
 	"strings"
 
 	"github.com/google/jsonschema-go/jsonschema"
@@ -19,7 +20,6 @@ const MaxArguments = 2 << 20
 type arguments[A any] struct {
 	schema   json.RawMessage
 	resolved *jsonschema.Resolved
-	names    []string
 }
 
 func newArguments[A any]() arguments[A] {
@@ -27,6 +27,7 @@ func newArguments[A any]() arguments[A] {
 	if err != nil {
 		panic(fmt.Sprintf("tool: no schema of %v: %v", reflect.TypeFor[A](), err))
 	}
+	plainTypes(s)
 	raw, err := json.Marshal(s)
 	if err != nil {
 		panic(fmt.Sprintf("tool: schema of %v: %v", reflect.TypeFor[A](), err))
@@ -35,7 +36,22 @@ func newArguments[A any]() arguments[A] {
 	if err != nil {
 		panic(fmt.Sprintf("tool: schema of %v: %v", reflect.TypeFor[A](), err))
 	}
-	return arguments[A]{schema: raw, resolved: resolved, names: s.PropertyOrder}
+	return arguments[A]{schema: raw, resolved: resolved}
+}
+
+// plainTypes takes "or null" out of a schema: parse drops nulls anyway, and some providers refuse a list of types.
+func plainTypes(s *jsonschema.Schema) {
+	if s == nil {
+		return
+	}
+	if len(s.Types) == 2 && slices.Contains(s.Types, "null") {
+		i := slices.IndexFunc(s.Types, func(t string) bool { return t != "null" })
+		s.Type, s.Types = s.Types[i], nil
+	}
+	for _, p := range s.Properties {
+		plainTypes(p)
+	}
+	plainTypes(s.Items)
 }
 
 // parse reads what the model sent. Errors are CodeInvalid and say what to send instead.
@@ -52,11 +68,7 @@ func (a arguments[A]) parse(raw json.RawMessage) (A, error) {
 	if !ok {
 		return out, a.wrong("they are not a JSON object")
 	}
-	for name, value := range object {
-		if value == nil { // some models send null for what they leave out
-			delete(object, name)
-		}
-	}
+	dropNulls(object)
 	if err := a.resolved.Validate(instance); err != nil {
 		return out, a.wrong(plain(err))
 	}
@@ -70,6 +82,23 @@ func (a arguments[A]) parse(raw json.RawMessage) (A, error) {
 		return out, a.wrong(plain(err))
 	}
 	return out, nil
+}
+
+// dropNulls takes out what is null: some models send that for what they leave out.
+func dropNulls(value any) {
+	switch value := value.(type) {
+	case map[string]any:
+		for name, v := range value {
+			if v == nil {
+				delete(value, name)
+			}
+			dropNulls(v)
+		}
+	case []any:
+		for _, v := range value {
+			dropNulls(v)
+		}
+	}
 }
 
 func (a arguments[A]) wrong(why string) error {

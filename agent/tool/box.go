@@ -5,7 +5,9 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"fmt"
 	"log/slog"
+	"runtime/debug"
 	"slices"
 	"strconv"
 
@@ -31,11 +33,12 @@ type Files interface {
 	Keep(ctx context.Context, name string, text []byte) (agent.Attachment, error)
 }
 
-// Options wires a Box. All but Log, Inspector and Files are required.
+// Options wires a Box. Policy and Root are required.
 type Options struct {
 	Policy    Policy
-	Inspector Inspector // nil: nothing is scanned
-	Files     Files     // nil: what is too long is cut
+	Inspector Inspector                // nil: nothing is scanned
+	Files     Files                    // nil: what is too long is cut
+	Redact    func(text string) string // takes secrets out before anything is kept; nil: none are known
 	Root      func(t agent.Thread) string
 	Parallel  func() map[Family]int // calls of a family at once; 0 or absent is defaultParallel
 	Log       *slog.Logger
@@ -105,9 +108,9 @@ func (b *Box) Judge(ctx context.Context, s agent.Situation, c agent.ToolCall) (a
 		return invalid(why), nil
 	}
 	if n := repeats(s, c); n >= maxRepeats {
-		return invalid("You have made this very call " + strconv.Itoa(n) + " times in this turn already. Its result will not change: use what you have, or say what is missing."), nil
+		return invalid("You have made this very call " + strconv.Itoa(n) + " times in this turn already, and nothing has changed since. Use what you have, or say what is missing."), nil
 	}
-	plan, err := tool.Plan(ctx, b.env(s, c), c.Arguments)
+	plan, err := b.plan(ctx, tool, s, c)
 	if err != nil {
 		if ctx.Err() != nil {
 			return agent.Judgement{}, ctx.Err()
@@ -126,6 +129,17 @@ func (b *Box) Judge(ctx context.Context, s agent.Situation, c agent.ToolCall) (a
 	}
 	j.Binding = binding(c, plan)
 	return j, nil
+}
+
+// plan asks a tool what a call would do. A panic is an error like any other.
+func (b *Box) plan(ctx context.Context, tool Tool, s agent.Situation, c agent.ToolCall) (p Plan, err error) {
+	defer func() {
+		if r := recover(); r != nil {
+			b.options.Log.Error("tool panicked while looking", "tool", c.Name, "call", c.ID, "panic", fmt.Sprint(r), "stack", string(debug.Stack()))
+			err = agent.Errorf(agent.CodeInternal, "The tool %s broke when it looked at this. Nothing was done.", c.Name)
+		}
+	}()
+	return tool.Plan(ctx, b.env(s, c), c.Arguments)
 }
 
 func invalid(why string) agent.Judgement { return agent.Judgement{Verdict: agent.Invalid, Why: why} }
@@ -147,18 +161,25 @@ func (b *Box) Permit(ctx context.Context, s agent.Situation, c agent.ToolCall, o
 	return b.options.Policy.Permit(ctx, s, c, o)
 }
 
-// Run implements agent.Tools.
+// Run implements agent.Tools. What a tool says went wrong is content like any other: bounded, scanned and labelled.
 func (b *Box) Run(ctx context.Context, s agent.Situation, c agent.ToolCall, progress func(text string)) (agent.ToolOutcome, error) {
 	tool, why := b.pick(ctx, s.Thread, c.Name)
 	if why != "" {
 		return agent.ToolOutcome{}, agent.Errorf(agent.CodeUnavailable, "%s", why)
 	}
-	leave, err := b.lanes.enter(ctx, tool.Definition().Family, b.parallel(tool.Definition().Family))
+	family := tool.Definition().Family
+	leave, err := b.lanes.enter(ctx, laneOf(family, s.Thread), b.parallel(family))
 	if err != nil {
 		return agent.ToolOutcome{}, err
 	}
 	defer leave()
 	out, err := tool.Run(ctx, b.env(s, c), c.Arguments, progress)
+	if err != nil && ctx.Err() == nil {
+		b.options.Log.Info("tool failed", "tool", c.Name, "call", c.ID, "code", agent.CodeOf(err))
+		b.options.Log.Debug("tool failed", "tool", c.Name, "call", c.ID, "error", err) // may quote what it worked on
+		out.Failed, out.Content = true, append(slices.Clone(out.Content), agent.Text{Text: agent.PublicOf(err)})
+		err = nil
+	}
 	return b.finish(ctx, c, out), err
 }
 
@@ -186,20 +207,35 @@ func binding(c agent.ToolCall, p Plan) string {
 	return hex.EncodeToString(h.Sum(nil)[:16])
 }
 
-// maxRepeats is how often one call may be made with the same arguments within a turn.
+// maxRepeats is how often one call may be made with the same arguments within a turn, while nothing else happens.
 const maxRepeats = 5
 
-// repeats counts the ended calls of this turn that are the same as c.
+// repeats counts the calls of this turn before c that are the same, since the last other one that can have changed
+// what c would find: a test that is run after each edit is no loop.
 func repeats(s agent.Situation, c agent.ToolCall) int {
 	n := 0
 	for _, m := range s.Path {
 		for _, x := range m.Calls {
-			if x.Turn == c.Turn && x.ID != c.ID && x.Name == c.Name && x.State.Ended() && same(x.Arguments, c.Arguments) {
+			if x.Turn != c.Turn || (m.ID == c.Message && x.Index >= c.Index) {
+				continue
+			}
+			switch {
+			case x.Name == c.Name && same(x.Arguments, c.Arguments):
 				n++
+			case changes(x):
+				n = 0
 			}
 		}
 	}
 	return n
+}
+
+// changes reports whether a call may have changed something.
+func changes(c agent.ToolCall) bool {
+	if c.Started.IsZero() || c.Effect == nil {
+		return false
+	}
+	return c.Effect.Kind != agent.EffectRead && c.Effect.Kind != agent.EffectFetch
 }
 
 func same(a, b json.RawMessage) bool { return string(a) == string(b) }

@@ -11,7 +11,8 @@ import (
 // MaxResult is how much text of one result is kept with the call, in bytes. The rest goes into a file.
 const MaxResult = 64 << 10
 
-// finish bounds, scans and labels what a tool gave back.
+// finish takes secrets out of what a tool gave back, bounds, scans and labels it. Only what is kept with the call is scanned: the rest
+// reaches no prompt from here.
 func (b *Box) finish(ctx context.Context, c agent.ToolCall, o agent.ToolOutcome) agent.ToolOutcome {
 	var out []agent.Part
 	left := MaxResult
@@ -22,17 +23,18 @@ func (b *Box) finish(ctx context.Context, c agent.ToolCall, o agent.ToolOutcome)
 			continue
 		}
 		t.Text = strings.ReplaceAll(strings.ToValidUTF8(t.Text, "\uFFFD"), "\x00", "\uFFFD")
-		o.Findings = append(o.Findings, b.inspect(ctx, t.Text)...)
-		if len(t.Text) > left {
-			var rest []agent.Part
-			t.Text, rest = b.overflow(ctx, c, t.Text, left)
-			out = append(out, t)
-			out = append(out, rest...)
-			left = 0
-			continue
+		if b.options.Redact != nil {
+			t.Text = b.options.Redact(t.Text)
 		}
-		left -= len(t.Text)
-		out = append(out, t)
+		var rest []agent.Part
+		if len(t.Text) > left {
+			t.Text, rest = b.overflow(ctx, c, t.Text, left)
+			left = 0
+		} else {
+			left -= len(t.Text)
+		}
+		o.Findings = append(o.Findings, b.inspect(ctx, t.Text)...)
+		out = append(append(out, t), rest...)
 	}
 	o.Content = out
 	if len(o.Findings) > 0 && !o.Labels.Untrusted() {
