@@ -1,5 +1,430 @@
 package guard
 
-type lexicon struct{}
+import (
+	"embed"
+	"slices"
+	"strings"
+	"unicode/utf8"
+)
 
-func newLexicon() *lexicon { return &lexicon{} }
+// lexiconFiles are the phrases: a line is a concept, a colon and phrases separated by commas; the first lines of en.txt explain the rest.
+//
+//go:embed lexicon/*.txt
+var lexiconFiles embed.FS
+
+// concept is what a phrase means to the rules.
+type concept uint8
+
+// The concepts, named as in the files.
+const (
+	cIgn concept = iota + 1
+	cPrev
+	cInst
+	cOverride
+	cIgnAbove
+	cNewInst
+	cYouAre
+	cPersona
+	cAssist
+	cVocative
+	cMust
+	cSysPrompt
+	cReveal
+	cSend
+	cSens
+	cUser
+	cHide
+	cHideFull
+	cNoAsk
+	cRun
+	cCmd
+	cDanger
+	cMemVerb
+	cMemory
+	cForever
+	cAuthority
+	cUrgent
+	cTask
+	cSteer
+	cSide
+	cObject
+	cFence
+	cSecVocab
+	cMention
+	cNeg
+	cIndirect
+	cOwn
+	cBenign
+	cTo
+	cModal
+	cToken   // a token of a chat template
+	cLabel   // a word that may label a role
+	cRotten  // a classic word in rot13
+	cBackway // a classic word reversed
+	cIgnWeak
+	cInstWeak
+	cSecWeak
+	cDest    // an address on the network
+	concepts // how many
+)
+
+// conceptNames are in the order of the constants.
+var conceptNames = [...]string{"", "ign", "prev", "inst", "override", "ignabove", "newinst", "youare", "persona", "assist", "vocative", "must", "sysprompt", "reveal", "send", "sens", "user", "hide", "hidefull", "noask",
+	"run", "cmd", "danger", "memverb", "memory", "forever", "authority", "urgent", "task", "steer", "side", "object", "fence", "secvocab", "mention", "neg", "indirect", "own", "benign", "to", "modal", "token", "label", "rotten", "backway", "ignweak", "instweak", "secweak", "dest"}
+
+// lexicon finds phrases in words. It is built once and read only.
+type lexicon struct {
+	fold  *folding
+	bytes [256]byte // ASCII letters and digits folded; 1 for none
+	exact map[string]uint32
+	stems map[string]uint32
+	lens  []int               // lengths of stems, longest first
+	heads [1 << 10]uint64     // which first three bytes any word or stem begins with
+	edges map[uint64][]uint32 // node and word to nodes: phrases that begin alike go their own ways
+	means []concept           // by node, 0 within phrases
+}
+
+// newLexicon reads the files. They are part of the program and held by a test: a mistake in them is left out, not fatal.
+func newLexicon() *lexicon {
+	l := &lexicon{fold: newFolding(), exact: map[string]uint32{}, stems: map[string]uint32{}, edges: map[uint64][]uint32{}, means: make([]concept, 1)}
+	for b := range 256 {
+		l.bytes[b] = 1
+		if f := l.fold.ascii(byte(b)); f[0] > 0 {
+			l.bytes[b] = byte(f[0])
+		}
+	}
+	files, err := lexiconFiles.ReadDir("lexicon")
+	if err != nil {
+		return l
+	}
+	names := map[string]concept{}
+	for i, n := range conceptNames[1:] {
+		names[n] = concept(i + 1)
+	}
+	for _, f := range files {
+		data, err := lexiconFiles.ReadFile("lexicon/" + f.Name())
+		if err != nil {
+			continue
+		}
+		for line := range strings.Lines(string(data)) {
+			name, phrases, ok := strings.Cut(line, ":")
+			if c := names[name]; ok && c != 0 && !strings.HasPrefix(line, "#") {
+				l.addAll(c, phrases)
+			}
+		}
+	}
+	l.addWords()
+	l.finish()
+	return l
+}
+
+// addWords adds what is derived rather than written down.
+func (l *lexicon) addWords() {
+	for _, w := range [...]string{"ignore", "instructions", "previous", "system", "prompt", "disregard", "password", "forward", "assistant", "credentials", "reveal", "secret", "execute", "forget", "override", "instruction"} {
+		l.add(cRotten, rot13(w))
+		l.add(cBackway, backward(w))
+	}
+	l.addAll(cToken, "im start, im end, im sep, start header id, end header id, eot id, endoftext, begin of text, end of text, inst, sys, start of turn, end of turn, fim prefix, begin of sentence, end of sentence, end of turn id, endofprompt, function calls, function results, function result, tool result, tool results, tool response, tool output, tool call, antml, invoke, system reminder, system message, assistant reply, developer message, user message, human turn, channel, start, return")
+	l.addAll(cLabel, "system, system message, system prompt, assistant, user, human, developer, admin, administrator, tool, ai, instruction, instructions, response, sys, root, function, operator, система, système, sistema, 系统, 系統, システム, 시스템, النظام, sistem, systeem, systemu, nutzer, benutzer, 用户, 助手, ユーザー, アシスタント, 사용자, utilisateur, usuario, пользователь, ассистент, assistent, asistente, assistente")
+}
+
+// addAll adds the phrases of one line.
+func (l *lexicon) addAll(c concept, phrases string) {
+	depth, start := 0, 0
+	for i := range len(phrases) + 1 {
+		if i < len(phrases) {
+			switch phrases[i] {
+			case '{':
+				depth++
+			case '}':
+				depth--
+			}
+			if phrases[i] != ',' || depth > 0 {
+				continue
+			}
+		}
+		l.add(c, strings.TrimSpace(phrases[start:i]))
+		start = i + 1
+	}
+}
+
+// slot is a place in a phrase and what may stand there; alternatives do not nest.
+type slot []string
+
+// slots takes a phrase with alternatives {a|b} apart.
+func slots(p string) []slot {
+	var out []slot
+	for p != "" {
+		open := strings.IndexByte(p, '{')
+		if open < 0 {
+			return append(out, slot{p})
+		}
+		if open > 0 {
+			out = append(out, slot{p[:open]})
+		}
+		end := strings.IndexByte(p[open:], '}')
+		if end < 0 {
+			return nil
+		}
+		out = append(out, strings.Split(p[open+1:open+end], "|"))
+		p = p[open+end+1:]
+	}
+	return out
+}
+
+// piece is a word of a phrase, folded.
+type piece struct {
+	word string
+	stem bool
+}
+
+// pieces folds a phrase the way texts are folded.
+func (l *lexicon) pieces(phrase string) []piece {
+	var out []piece
+	for _, w := range strings.Fields(phrase) {
+		stem := strings.HasSuffix(w, "*")
+		var word []rune
+		flush := func(stem bool) {
+			if len(word) > 0 {
+				out = append(out, piece{string(word), stem})
+				word = word[:0]
+			}
+		}
+		for _, c := range strings.TrimSuffix(w, "*") {
+			f := [2]rune{space}
+			if c < 0x80 {
+				f = l.fold.ascii(byte(c))
+			} else {
+				f = l.fold.rune(c)
+			}
+			switch {
+			case f[0] == drop:
+			case f[0] == space:
+				flush(false)
+			case unspaced(c):
+				flush(false)
+				out = append(out, piece{string(f[0]), false})
+			default:
+				for _, x := range f {
+					if x > 0 {
+						word = append(word, x)
+					}
+				}
+			}
+		}
+		flush(stem)
+	}
+	return out
+}
+
+// add enters one phrase: a chain of slots, whose alternatives meet again in one node.
+func (l *lexicon) add(c concept, phrase string) {
+	ends := []uint32{0}
+	for _, s := range l.glue(slots(phrase)) {
+		meet := uint32(0)
+		empty := false
+		for _, alt := range s {
+			pieces := l.pieces(alt)
+			if len(pieces) == 0 {
+				empty = true
+				continue
+			}
+			if meet == 0 {
+				meet = l.node()
+			}
+			from := ends
+			for i, p := range pieces {
+				to := meet
+				if i < len(pieces)-1 {
+					to = l.node()
+				}
+				for _, n := range from {
+					key := uint64(n)<<32 | uint64(l.number(p))
+					l.edges[key] = append(l.edges[key], to)
+				}
+				from = []uint32{to}
+			}
+		}
+		switch {
+		case meet != 0 && empty:
+			ends = append(slices.Clip(ends), meet)
+		case meet != 0:
+			ends = []uint32{meet}
+		}
+	}
+	for _, n := range ends {
+		if n != 0 {
+			l.means[n] = c
+		}
+	}
+}
+
+// glue joins slots that meet within a word, such as polic{y|ies}.
+func (l *lexicon) glue(in []slot) []slot {
+	var out []slot
+	for _, s := range in {
+		n := len(out)
+		if n > 0 && inWord(out[n-1], s) {
+			var both slot
+			for _, a := range out[n-1] {
+				for _, b := range s {
+					both = append(both, a+b)
+				}
+			}
+			out[n-1] = both
+			continue
+		}
+		out = append(out, s)
+	}
+	return out
+}
+
+// inWord reports whether some alternatives of two slots would run together to one word.
+func inWord(a, b slot) bool {
+	for _, x := range a {
+		for _, y := range b {
+			if x == "" || y == "" {
+				continue
+			}
+			last, _ := utf8.DecodeLastRuneInString(x)
+			first, _ := utf8.DecodeRuneInString(y)
+			if last != ' ' && first != ' ' && !unspaced(last) && !unspaced(first) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+func (l *lexicon) node() uint32 {
+	l.means = append(l.means, 0)
+	return uint32(len(l.means) - 1)
+}
+
+// number returns the number of a word, a new one if need be.
+func (l *lexicon) number(p piece) uint32 {
+	words := l.exact
+	if p.stem {
+		words = l.stems
+	}
+	id, ok := words[p.word]
+	if !ok {
+		id = uint32(len(l.exact) + len(l.stems) + 1)
+		words[p.word] = id
+	}
+	return id
+}
+
+// finish makes the tables that rule most words out.
+func (l *lexicon) finish() {
+	lens := map[int]bool{}
+	for w := range l.stems {
+		l.mark(w)
+		if !lens[len(w)] {
+			lens[len(w)] = true
+			l.lens = append(l.lens, len(w))
+		}
+	}
+	for i := range l.lens { // longest first, few of them
+		for j := i + 1; j < len(l.lens); j++ {
+			if l.lens[j] > l.lens[i] {
+				l.lens[i], l.lens[j] = l.lens[j], l.lens[i]
+			}
+		}
+	}
+	for w := range l.exact {
+		l.mark(w)
+	}
+}
+
+// mark notes the beginning of a word. Words of fewer than three bytes are looked up always.
+func (l *lexicon) mark(w string) {
+	if len(w) < 3 {
+		return
+	}
+	h := beginning(w[0], w[1], w[2])
+	l.heads[h>>6] |= 1 << (h & 63)
+}
+
+func beginning(a, b, c byte) uint32 {
+	return (uint32(a) | uint32(b)<<8 | uint32(c)<<16) * 2654435761 >> 16
+}
+
+// lookup returns the numbers of a folded word.
+func (l *lexicon) lookup(w []byte) (id, stem uint32) {
+	if len(w) >= 3 {
+		if h := beginning(w[0], w[1], w[2]); l.heads[h>>6]&(1<<(h&63)) == 0 {
+			return 0, 0
+		}
+	}
+	id = l.exact[string(w)]
+	for _, n := range l.lens {
+		if n > len(w) {
+			continue
+		}
+		if s, ok := l.stems[string(w[:n])]; ok {
+			return id, s
+		}
+	}
+	return id, 0
+}
+
+// hit is a concept found at tokens[from:to].
+type hit struct {
+	concept  concept
+	from, to int32
+}
+
+// maxHits bounds the phrases found in one text per token, so that no text makes more work than its length.
+const maxPhrase = 14
+
+// find returns the phrases in tokens, in order of where they begin.
+func (l *lexicon) find(tokens []token) []hit {
+	var out []hit
+	for i := range tokens {
+		if tokens[i].id|tokens[i].stem == 0 {
+			continue
+		}
+		out = l.walk(out, tokens, i, i, 0)
+	}
+	return out
+}
+
+// walk follows the phrases from node through tokens[at:]. A phrase does not reach over the end of a paragraph.
+func (l *lexicon) walk(out []hit, tokens []token, from, at int, node uint32) []hit {
+	if at >= len(tokens) || at-from >= maxPhrase || at > from && tokens[at].brk == brkPara {
+		return out
+	}
+	for _, id := range [2]uint32{tokens[at].id, tokens[at].stem} {
+		if id == 0 {
+			continue
+		}
+		for _, next := range l.edges[uint64(node)<<32|uint64(id)] {
+			if c := l.means[next]; c != 0 {
+				out = append(out, hit{c, int32(from), int32(at + 1)})
+			}
+			out = l.walk(out, tokens, from, at+1, next)
+		}
+	}
+	return out
+}
+
+func rot13(s string) string {
+	return strings.Map(func(r rune) rune {
+		switch {
+		case 'a' <= r && r <= 'z':
+			return 'a' + (r-'a'+13)%26
+		case 'A' <= r && r <= 'Z':
+			return 'A' + (r-'A'+13)%26
+		}
+		return r
+	}, s)
+}
+
+func backward(s string) string {
+	r := []rune(s)
+	for i, j := 0, len(r)-1; i < j; i, j = i+1, j-1 {
+		r[i], r[j] = r[j], r[i]
+	}
+	return string(r)
+}

@@ -165,7 +165,11 @@ func (v *vendor) match(text string, at int) (end int, ok bool) {
 	if end < len(text) && (v.rest == alnum || v.rest == hexed || v.rest == capitals) && classOf(text[end])&(isLetter|isDigit) != 0 {
 		return end, false
 	}
-	return end, random(text[at+len(v.prefix) : end])
+	body := text[at+len(v.prefix) : end]
+	if v.rest == capitals {
+		return end, !placeholder(body) && entropy(body) >= 2.6
+	}
+	return end, random(body)
 }
 
 // random reports whether s, the free part of a key, could have been drawn by chance: no filler such as xxxx or YOUR_KEY.
@@ -244,7 +248,11 @@ func botTokens(spans []span, text string, r run) []span {
 			spans = append(spans, span{id, r.start + len(strings.TrimRight(s, "./=+~")), "telegram-bot-token", rankVendor})
 		}
 	}
-	parts := strings.Split(s, ".")
+	if i := strings.LastIndexAny(s, "=/"); i >= 0 {
+		r.start += i + 1
+		s = s[i+1:]
+	}
+	parts := strings.SplitN(s, ".", 4)
 	if len(parts) == 3 && len(parts[0]) >= 23 && len(parts[0]) <= 28 && len(parts[1]) == 6 && len(parts[2]) >= 27 && strings.IndexByte("MNO", s[0]) >= 0 && random(s) {
 		spans = append(spans, span{r.start, r.end, "discord-token", rankVendor})
 	}

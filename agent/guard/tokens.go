@@ -1,0 +1,100 @@
+package guard
+
+import (
+	"sort"
+	"strings"
+	"unicode/utf8"
+)
+
+// Rules for what is recognised by punctuation rather than words.
+var (
+	ruleTemplate = rule{name: "chat-template", family: famFence, why: "It holds the control tokens of a chat model.", weight: .45}
+	ruleTag      = rule{name: "role-tag", family: famFence, why: "It pretends to be a message of the system or a tool.", weight: .25}
+	ruleLabel    = rule{name: "role-label", family: famRole, why: "It pretends to be a message of the system or a tool.", weight: .22}
+)
+
+// tokenSignals finds control tokens and forged role labels.
+func (p *page) tokenSignals() []signal {
+	var out []signal
+	for _, h := range p.at[cToken] {
+		before, after := p.around(h)
+		switch {
+		case strings.HasSuffix(before, "<|") || strings.HasPrefix(after, "|>") || strings.HasSuffix(before, "<<") && strings.HasPrefix(after, ">>"),
+			strings.HasSuffix(before, "<｜") || strings.HasSuffix(before, "[") && strings.HasPrefix(after, "]") && p.word(h, "lnst"), strings.HasSuffix(before, "[/") && strings.HasPrefix(after, "]") && p.word(h, "lnst"):
+			out = append(out, signal{rule: &ruleTemplate, from: h.from, to: h.to, weight: ruleTemplate.weight})
+		case (strings.HasSuffix(before, "<") || strings.HasSuffix(before, "</") || strings.HasSuffix(before, ":")) && (strings.HasPrefix(after, ">") || strings.HasPrefix(after, " ")) && h.to-h.from >= 2,
+			strings.HasSuffix(before, "[") && strings.HasPrefix(after, "]") && h.to-h.from >= 2:
+			out = append(out, signal{rule: &ruleTag, from: h.from, to: h.to, weight: ruleTag.weight})
+		}
+	}
+	for _, h := range p.at[cLabel] {
+		before, after := p.around(h)
+		tag := (strings.HasSuffix(before, "<") || strings.HasSuffix(before, "</")) && strings.HasPrefix(after, ">")
+		box := strings.HasSuffix(before, "[") && strings.HasPrefix(after, "]")
+		line := p.tokens[h.from].brk >= brkLine || strings.HasSuffix(before, "#") || strings.HasSuffix(before, "# ") || strings.HasSuffix(before, "**") || strings.HasSuffix(before, "| ")
+		colon := strings.HasPrefix(after, ":") || strings.HasPrefix(after, "]:") || strings.HasPrefix(after, "**:") || strings.HasPrefix(after, ":**") || strings.HasPrefix(after, "：")
+		pipe := strings.HasSuffix(before, "<|") && strings.HasPrefix(after, "|>")
+		switch {
+		case pipe:
+			out = append(out, signal{rule: &ruleTemplate, from: h.from, to: h.to, weight: ruleTemplate.weight})
+		case tag || box:
+			out = append(out, signal{rule: &ruleTag, from: h.from, to: h.to, weight: ruleTag.weight})
+		case colon && line:
+			out = append(out, signal{rule: &ruleLabel, from: h.from, to: h.to, weight: ruleLabel.weight})
+		case strings.HasSuffix(before, `"role": "`) || strings.HasSuffix(before, `"role":"`) || strings.HasSuffix(before, `role\": \"`) || strings.HasSuffix(before, `role\":\"`):
+			out = append(out, signal{rule: &ruleTag, from: h.from, to: h.to, weight: ruleTag.weight})
+		}
+	}
+	return out
+}
+
+// word reports whether a hit is exactly the folded word.
+func (p *page) word(h hit, folded string) bool {
+	t := p.tokens[h.from]
+	return h.to == h.from+1 && int(t.end-t.start) == len(folded)
+}
+
+// around returns a few bytes before and after a hit.
+func (p *page) around(h hit) (before, after string) {
+	a, b := int(p.tokens[h.from].start), int(p.tokens[h.to-1].end)
+	return p.text[max(0, a-12):a], p.text[b:min(len(p.text), b+4)]
+}
+
+// destinations finds addresses on the network and returns them as hits of the word they begin with.
+func (p *page) destinations() []hit {
+	var out []hit
+	add := func(at int) {
+		i := sort.Search(len(p.tokens), func(i int) bool { return int(p.tokens[i].end) > at })
+		if i < len(p.tokens) {
+			out = append(out, hit{cDest, int32(i), int32(i + 1)})
+		}
+	}
+	for at := 0; ; {
+		i := strings.Index(p.text[at:], "://")
+		if i < 0 {
+			break
+		}
+		at += i + 3
+		add(at)
+	}
+	for at := 0; ; {
+		i := strings.IndexByte(p.text[at:], '@')
+		if i < 0 {
+			break
+		}
+		at += i + 1
+		if at > 1 && classOf(p.text[at-2])&(isLetter|isDigit) != 0 && address(p.text, at-1) {
+			add(at)
+		}
+	}
+	return out
+}
+
+// unspacedAt reports whether the character at i is of a script without spaces.
+func unspacedAt(text string, i int) bool {
+	if text[i] < 0xe0 {
+		return false
+	}
+	c, _ := utf8.DecodeRuneInString(text[i:])
+	return unspaced(c)
+}
