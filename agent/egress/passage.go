@@ -65,7 +65,7 @@ func (g *Guarded) Open(ctx context.Context, dir string, hosts []string) (*Passag
 	if err != nil {
 		return nil, err
 	}
-	socket := filepath.Join(dir, "egress-"+rand.Text()[:8]+".sock")
+	socket := filepath.Join(dir, "out-"+rand.Text()[:8]+".sock")
 	listener, err := (&net.ListenConfig{}).Listen(ctx, "unix", socket)
 	if err != nil {
 		return nil, agent.Wrap(agent.CodeUnavailable, err, "The way out for a command could not be opened in %s. The folder must exist and its path be shorter than 80 characters.", dir)
