@@ -44,11 +44,11 @@ func (f *Files) choose(env tool.Env, p string) (area, string, error) {
 	}
 	p = slashed(p)
 	all := f.areas(env)
+	if p == "~" || strings.HasPrefix(p, "~/") {
+		return area{}, "", agent.Errorf(agent.CodeInvalid, "~ means nothing here. Name files by paths relative to the root, or by the absolute path of a further folder.")
+	}
 	if !filepath.IsAbs(filepath.FromSlash(p)) && !strings.HasPrefix(p, "/") {
 		rel, err := local(p)
-		if err != nil && strings.HasPrefix(p, "~") {
-			err = agent.Errorf(agent.CodeDenied, "~ means nothing here. Name files by paths relative to the root.")
-		}
 		return all[0], rel, err
 	}
 	clean := filepath.Clean(filepath.FromSlash(p))

@@ -14,7 +14,7 @@ import (
 // Bounds on a pattern. The time a match takes is its steps times the length of the text, and it cannot be broken off.
 const (
 	maxRegexp = 1000 // bytes
-	maxSteps  = 4000 // instructions of its program
+	maxSteps  = 2000 // instructions of its program
 )
 
 // window is how much text is matched at once, so that a search ends with its context; lines longer than
@@ -56,7 +56,7 @@ func newMatcher(pattern string, literal, ignoreCase bool) (*matcher, error) {
 	if err != nil || len(program.Inst) > maxSteps {
 		return nil, agent.Wrap(agent.CodeInvalid, err, "The pattern is too complicated. Use fewer or smaller repetitions.")
 	}
-	m := &matcher{step: max(4<<10, min(window, 16<<20/len(program.Inst)))}
+	m := &matcher{step: min(window, 4<<20/len(program.Inst))} // about 0.1 s at worst
 	if m.line, err = regexp.Compile(pattern); err != nil {
 		return nil, agent.Wrap(agent.CodeInvalid, err, "The pattern is not an RE2 expression.")
 	}

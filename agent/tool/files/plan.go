@@ -71,9 +71,6 @@ func (t *target) check() error {
 		}
 		return nil
 	}
-	if t.path == "." {
-		return agent.Errorf(agent.CodeInvalid, "The path names the folder itself. Name a file in it.")
-	}
 	at := ""
 	for name := range strings.SplitSeq(t.path, "/") {
 		at = path.Join(at, name)

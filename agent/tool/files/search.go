@@ -183,8 +183,10 @@ func (sr searcher) hits(ctx context.Context, r *run) (agent.ToolOutcome, error) 
 	switch {
 	case total == 0:
 		head = "Nothing matches"
-	case r.stopped, left <= 0, files < len(r.found):
-		head = fmt.Sprintf("At least %d lines match, in %d files and maybe more; the first are shown: narrow the search", total, len(r.found))
+	case r.stopped:
+		head = "At least " + head + "; the first are shown: narrow the search"
+	case left <= 0 && total > r.limit, files < len(r.found):
+		head += "; the first are shown: narrow the search"
 	}
 	out := tool.Text(fmt.Sprintf("%s. %d files were looked into.\n\n%s%s", head, r.looked.Load(), b.String(), r.bounds()))
 	out.Labels = named.Union(few(labels)...)
