@@ -25,7 +25,6 @@ type Effect struct {
 	Diff    string   // unified diff of what a write changes, "" for other kinds
 	Hosts   []string // hosts a command may reach; "*" is any public one
 	Choices []string // answers a question offers
-	Caution string   // a reason of the tool's own to ask first, one sentence for the person: "It is 3 MB long."; "" for none
 
 	Sources []string // untrusted sources that stood in the prompt: an approval names them
 	Private []string // passages of the payload that repeat private text, as they stand in it

@@ -34,14 +34,13 @@ CREATE INDEX policy_rules_thread ON policy_rules (thread) WHERE thread IS NOT NU
 
 -- What is known of a file's contents: the hash it had when Ash wrote it (or a
 -- command did), and the labels of what went into it. A file whose hash differs
--- has no record.
+-- has no record. path is absolute; a hash of '*' stands for everything at and
+-- below it, '~' for a command that may be changing what lies below.
 CREATE TABLE file_records (
-    root   TEXT NOT NULL,
-    path   TEXT NOT NULL,
+    path   TEXT PRIMARY KEY,
     hash   TEXT NOT NULL,
     labels TEXT NOT NULL,
-    noted  INTEGER NOT NULL,
-    PRIMARY KEY (root, path)
+    noted  INTEGER NOT NULL
 ) STRICT, WITHOUT ROWID;
 
 -- What a file held before Ash changed it, so that the change can be undone.

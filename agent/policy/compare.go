@@ -79,6 +79,7 @@ type hit struct {
 	start, end int // in index.text
 	words      int // of the private text
 	plain      bool
+	cut        [2]int // bytes at both ends that belong to no word that counts
 }
 
 // find returns the passages of f that weigh enough and stand in the payload.
@@ -134,7 +135,7 @@ func (s *search) at(at, i int) ([]hit, bool) {
 		}
 		s.diagonal[at-p] = end
 		if h, ok := s.weigh(start, end, i); ok {
-			h.start, h.end = p-(at-start), p+end-at
+			h.start, h.end = p-(at-start)+h.cut[0], p+end-at-h.cut[1]
 			hits = append(hits, h)
 		}
 	}
@@ -158,6 +159,10 @@ func (s *search) weigh(start, end, i int) (hit, bool) {
 		if !whole && !piece {
 			continue
 		}
+		if h.words == 0 {
+			h.cut[0] = max(from, start) - start
+		}
+		h.cut[1] = end - min(to, end)
 		h.words++
 		h.plain = h.plain && words[i].weight <= weightName
 		sum += int(words[i].weight)

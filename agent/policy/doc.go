@@ -32,7 +32,7 @@
 // # Sources in writing
 //
 // Label.Source says what kind of source content came from, by its beginning: "file:notes/a.md",
-// "files in …", "search:…", "mail:…", "attachment:…", "tool:…"; a bare host name is a web page.
+// "files in …", "search:…", "mail:…", "attachment:…", "network: host" (of a command), "tool:…"; a bare host name is a web page.
 // Whatever is written otherwise is a kind of its own.
 //
 // Invariants: Judge reads no file's contents and reaches no network; it changes nothing but counts of

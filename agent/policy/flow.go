@@ -35,12 +35,12 @@ func free(k agent.EffectKind) bool {
 // verdict applies the rules, and the flow rule over them.
 func (p *Policy) verdict(ctx context.Context, s agent.Situation, a asked, rules []Rule) (ruling, error) {
 	v := ruling{sources: untrusted(s), Verdict: agent.Ask}
-	if free(a.effect.Kind) && a.effect.Caution == "" {
+	if free(a.effect.Kind) && !a.effect.Opaque {
 		v.Verdict = agent.Allow
 	}
 	if a.effect.Kind == agent.EffectFetch {
 		v.composed = !given(s, a.effect.Text)
-		if !v.composed && a.effect.Caution == "" {
+		if !v.composed {
 			v.Verdict = agent.Allow
 		}
 	}
@@ -56,6 +56,7 @@ func (p *Policy) verdict(ctx context.Context, s agent.Situation, a asked, rules 
 		if v.leak, err = p.leaks(ctx, s, a); err != nil {
 			return v, err
 		}
+		v.leak.Opaque = v.leak.Opaque || a.effect.Opaque // the tool may know more
 	}
 	if len(v.sources) > 0 && (gated(a.effect.Kind) || v.composed) {
 		v.flow = true

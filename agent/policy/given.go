@@ -15,7 +15,7 @@ func given(s agent.Situation, text string) bool {
 	if !ok {
 		return false
 	}
-	for _, m := range s.Path {
+	for i, m := range s.Path {
 		if m.Role == agent.RoleUser && m.Author != "" {
 			for _, p := range m.Parts {
 				if t, ok := p.(agent.Text); ok && !t.Labels.Untrusted() && (gives(t.Text, target) || saysHost(t.Text, target)) {
@@ -23,7 +23,7 @@ func given(s agent.Situation, text string) bool {
 				}
 			}
 		}
-		for _, c := range m.Calls {
+		for _, c := range before(s, i) {
 			if givenBy(c, target) {
 				return true
 			}
@@ -35,8 +35,8 @@ func given(s agent.Situation, text string) bool {
 // givenBy reports whether the result of a call gives a URL. What commands, changes and helpers bring back may be the
 // model's own words, and so may a file that a stranger's words went into: those do not count.
 func givenBy(c agent.ToolCall, target plainURL) bool {
-	if c.Question && c.Decision != nil && gives(c.Decision.Answer, target) {
-		return true
+	if c.Question && c.Decision != nil {
+		return gives(c.Decision.Answer, target) // the person's own words
 	}
 	if c.Effect == nil || c.State != agent.CallFinished {
 		return false

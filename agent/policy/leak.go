@@ -2,7 +2,9 @@ package policy
 
 import (
 	"bytes"
+	"cmp"
 	"context"
+	"encoding/json"
 	"hash/maphash"
 	"slices"
 	"strings"
@@ -76,15 +78,15 @@ func (p *Policy) leaks(ctx context.Context, s agent.Situation, a asked) (leak, e
 	}
 	x := newIndex(r.all)
 	said := p.said(s)
-	var spans [][2]int32
+	var spans []span
 	gather := func(texts []string, threshold int) {
 		for _, t := range texts {
 			for _, h := range x.find(p.texts.fold(t), threshold) {
 				if h.plain && h.words <= 4 && contained(said, x.text[h.start:h.end]) {
 					continue // the person's own words in this conversation
 				}
-				if from, to := x.span(h); from >= 0 {
-					spans = append(spans, [2]int32{from, to})
+				if s := x.span(h); s.from >= 0 {
+					spans = append(spans, s)
 				}
 			}
 		}
@@ -95,8 +97,20 @@ func (p *Policy) leaks(ctx context.Context, s agent.Situation, a asked) (leak, e
 	return l, nil
 }
 
-func (x *index) span(h hit) (int32, int32) {
-	return layer{from: x.from, to: x.to}.span(h.start, h.end)
+// span is a passage of the payload.
+type span struct {
+	from, to int32
+	token    bool // it was decoded as a whole
+}
+
+func (x *index) span(h hit) span {
+	var s span
+	s.from, s.to = layer{from: x.from, to: x.to}.span(h.start, h.end)
+	s.token = true
+	for k := h.start; k < h.end; k++ {
+		s.token = s.token && (x.from[k] < 0 || (x.from[k] == s.from && x.to[k] == s.to))
+	}
+	return s
 }
 
 func (p *Policy) core(ctx context.Context) ([]string, error) {
@@ -134,9 +148,9 @@ func privateTexts(s agent.Situation) []string {
 			}
 		}
 	}
-	for _, m := range s.Path {
+	for i, m := range s.Path {
 		take(m.Parts, false)
-		for _, c := range m.Calls {
+		for _, c := range before(s, i) {
 			files := c.Effect != nil && (c.Effect.Kind == agent.EffectRead || c.Effect.Kind == agent.EffectExecute)
 			take(c.Result, files || private(c.Labels))
 		}
@@ -187,13 +201,11 @@ func history(s agent.Situation, a asked) layer {
 			if len(earlier) == maxHistory {
 				break
 			}
-			if c.ID == a.call.ID || c.Started.IsZero() || c.Effect == nil || !reachesOut(c.Effect.Kind) || len(c.Effect.Text) > longURL {
+			text := sent(c, a)
+			if host := hostOf(text); host == "" || site(host) != site(a.host) {
 				continue
 			}
-			if host := hostOf(c.Effect.Text); host == "" || site(host) != site(a.host) {
-				continue
-			}
-			piece := rawLayer(c.Effect.Text).chosen()
+			piece := rawLayer(text).chosen()
 			for i := range piece.from {
 				piece.from[i], piece.to[i] = -1, -1
 			}
@@ -206,6 +218,29 @@ func history(s agent.Situation, a asked) layer {
 	return out
 }
 
+// sent returns the URL that a call went to, or will go to if it is one of the same reply; "" for none.
+func sent(c agent.ToolCall, a asked) string {
+	beside := c.Message == a.call.Message
+	switch {
+	case c.ID == a.call.ID, !beside && c.Started.IsZero():
+		return ""
+	case c.Effect != nil && reachesOut(c.Effect.Kind) && len(c.Effect.Text) <= longURL:
+		return c.Effect.Text
+	case c.Effect != nil || !beside || len(c.Arguments) > maxPayload:
+		return ""
+	}
+	var arguments map[string]any // of a call that was not judged yet
+	if err := json.Unmarshal(c.Arguments, &arguments); err != nil {
+		return ""
+	}
+	for _, v := range arguments {
+		if text, ok := v.(string); ok && len(text) <= longURL && hostOf(text) != "" {
+			return text
+		}
+	}
+	return ""
+}
+
 // site returns the last two names of a host: whoever has one has all below it.
 func site(host string) string {
 	if i := strings.LastIndexByte(host, '.'); i > 0 {
@@ -216,25 +251,28 @@ func site(host string) string {
 	return host
 }
 
-// passages cuts the spans out of the payload, each once, overlapping ones as one.
-func passages(payload string, spans [][2]int32) []string {
-	slices.SortFunc(spans, func(a, b [2]int32) int {
-		if a[0] != b[0] {
-			return int(a[0] - b[0])
-		}
-		return int(a[1] - b[1])
+// passages cuts the spans out of the payload, each once, overlapping ones as one. Of encoded words that were decoded with
+// and without what stands beside them, the shortest counts.
+func passages(payload string, spans []span) []string {
+	slices.SortFunc(spans, func(a, b span) int {
+		return cmp.Or(cmp.Compare(a.from, b.from), cmp.Compare(a.to, b.to))
 	})
-	var merged [][2]int32
+	spans = slices.Compact(spans)
+	var merged []span
 	for _, s := range spans {
-		if n := len(merged); n > 0 && s[0] <= merged[n-1][1] {
-			merged[n-1][1] = max(merged[n-1][1], s[1])
+		wider := func(o span) bool { return s.token && o.token && s != o && s.from <= o.from && o.to <= s.to }
+		if slices.ContainsFunc(spans, wider) {
+			continue
+		}
+		if n := len(merged); n > 0 && s.from < merged[n-1].to {
+			merged[n-1].to = max(merged[n-1].to, s.to)
 			continue
 		}
 		merged = append(merged, s)
 	}
 	var out []string
 	for _, s := range merged {
-		if text := payload[s[0]:s[1]]; !slices.Contains(out, text) && len(out) < maxPassages {
+		if text := payload[s.from:s.to]; !slices.Contains(out, text) && len(out) < maxPassages {
 			out = append(out, text)
 		}
 	}

@@ -25,6 +25,9 @@ func (p *Policy) Set(ctx context.Context, r Rule) (Rule, error) {
 	if !toolName.MatchString(r.Tool) && (r.Tool != AnyTool || m.kind == matchTool || m.kind == matchRun) {
 		return Rule{}, agent.Errorf(agent.CodeInvalid, "%q is not the name of a tool.", agent.Clip(r.Tool, 64))
 	}
+	if r.Verdict == agent.Allow && m.more && len(m.words) < 2 {
+		return Rule{}, agent.Errorf(agent.CodeInvalid, "A rule that allows any arguments names two words at least: run git log …")
+	}
 	switch r.Verdict {
 	case agent.Allow, agent.Ask, agent.Deny:
 	default:

@@ -46,9 +46,10 @@ func surprise(token string) float64 {
 			bits += 3.3 * float64(j-i)
 		case r < utf8.RuneSelf && isAlnum(byte(r)):
 			j = chunkEnd(token, i)
-			bits += strangeness(token[i:j])
+			free := (i == 0 || joins(token[i-1])) && (j == len(token) || joins(token[j]))
+			bits += strangeness(token[i:j], free)
 		case r < utf8.RuneSelf:
-			if r != '-' && r != '_' && r != '+' && r != '%' {
+			if !joins(byte(r)) {
 				bits += 3
 			}
 		default:
@@ -76,12 +77,23 @@ func chunkEnd(s string, i int) int {
 	return j
 }
 
-// strangeness returns the bits of a run of Latin letters that do not read like a word; 0 for those that do.
-func strangeness(w string) float64 {
-	if len(w) >= 3 && readsLikeWord(w) {
+// joins reports signs that join words.
+func joins(c byte) bool { return c == '-' || c == '_' || c == '+' || c == '%' }
+
+// strangeness returns the bits of a run of Latin letters that do not read like a word. Short runs are words only where they
+// stand free, not between digits and capitals.
+func strangeness(w string, free bool) float64 {
+	switch {
+	case len(w) >= 4 && readsLikeWord(w):
 		return 0
+	case free && len(w) < 4 && (readsLikeWord(w) && len(w) == 3 || len(w) == 2 && usualPair(w) || strings.ContainsAny(w, "aeiouyAEIOUY") && len(w) == 1):
+		return 1
 	}
 	return 4.7 * float64(len(w))
+}
+
+func usualPair(w string) bool {
+	return pairs[int(w[0]|0x20-'a')*26+int(w[1]|0x20-'a')] >= '4'
 }
 
 // foreign returns the bits of a character beyond ASCII: letters of scripts with words are read, others are counted.

@@ -58,6 +58,7 @@ func (p *Policy) Judge(ctx context.Context, s agent.Situation, c agent.ToolCall,
 	if err != nil {
 		return agent.Judgement{}, err
 	}
+	a.large = a.effect.Kind == agent.EffectRead && a.effect.Opaque // as the file tools say it
 	a.effect.Sources, a.effect.Private, a.effect.Opaque, a.effect.Offers = nil, v.leak.Private, v.leak.Opaque, nil
 	if gated(a.effect.Kind) || v.flow {
 		a.effect.Sources = v.sources

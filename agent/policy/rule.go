@@ -49,6 +49,7 @@ type asked struct {
 	host    string
 	path    string // absolute path a write changes, "" when it cannot be told
 	threads []agent.ID
+	large   bool // a read of more than is read unasked
 }
 
 // threads returns those whose rules hold, the nearest first: the thread itself and, for a helper, the threads above it.

@@ -18,6 +18,7 @@ const (
 	KindFile       SourceKind = "file"
 	KindMail       SourceKind = "mail"
 	KindAttachment SourceKind = "attachment"
+	KindNetwork    SourceKind = "network" // a host that a command reached
 	KindTool       SourceKind = "tool"
 )
 
@@ -28,6 +29,9 @@ var prefixes = [...]struct {
 }{
 	{"file:", KindFile},
 	{"files in ", KindFile},
+	{"names in ", KindFile},
+	{"names of files", KindFile},
+	{"network:", KindNetwork},
 	{"search:", KindSearch},
 	{"mail:", KindMail},
 	{"attachment:", KindAttachment},
@@ -55,26 +59,26 @@ func KindOf(source string) SourceKind {
 // from the contents themselves as well, so that a union that forgot one does not matter.
 func untrusted(s agent.Situation) []string {
 	var out []string
-	add := func(labels agent.Labels, otherwise string) {
+	add := func(labels agent.Labels) {
 		for _, l := range labels {
 			if l.Kind != agent.LabelUntrusted {
 				continue
 			}
 			if l.Source == "" {
-				l.Source = otherwise
+				l.Source = "an unknown source"
 			}
 			out = append(out, l.Source)
 		}
 	}
-	add(s.Labels, "an unknown source")
-	for _, m := range s.Path {
+	add(s.Labels)
+	for i, m := range s.Path {
 		for _, p := range m.Parts {
-			add(p.PartLabels(), "an unknown source")
+			add(p.PartLabels())
 		}
-		for _, c := range m.Calls {
-			add(c.Labels, "tool:"+c.Name)
+		for _, c := range before(s, i) {
+			add(c.Labels)
 			for _, p := range c.Result {
-				add(p.PartLabels(), "tool:"+c.Name)
+				add(p.PartLabels())
 			}
 			if len(c.Findings) > 0 && !c.Labels.Untrusted() {
 				out = append(out, "tool:"+c.Name)
@@ -82,10 +86,19 @@ func untrusted(s agent.Situation) []string {
 		}
 	}
 	for _, x := range s.Summaries {
-		add(x.Labels, "a summary")
+		add(x.Labels)
 	}
 	slices.Sort(out)
 	return slices.Compact(out)
+}
+
+// before returns the calls of the i-th message of a path whose results stood before the model. Those of the reply that asks, and of
+// those that began the helpers, did not: whatever has ended since, the model had not read it.
+func before(s agent.Situation, i int) []agent.ToolCall {
+	if i+1 == len(s.Path) || s.Path[i+1].Thread != s.Path[i].Thread {
+		return nil
+	}
+	return s.Path[i].Calls
 }
 
 // covers reports whether a grant that names granted was given in view of all of sources.

@@ -14,9 +14,9 @@ const maxNamed = 3
 func (v ruling) why(s agent.Situation, a asked) string {
 	switch {
 	case v.Verdict == agent.Deny && v.rule.Match == "":
-		return "You have switched this tool off" + place(v.rule) + "."
+		return "You have switched this tool off" + where(v.rule) + "."
 	case v.Verdict == agent.Deny:
-		return "A rule of yours refuses this" + place(v.rule) + ": " + v.rule.Match
+		return "A rule of yours refuses this" + where(v.rule) + ": " + v.rule.Match
 	case v.Verdict != agent.Ask:
 		return ""
 	case v.flow:
@@ -24,14 +24,14 @@ func (v ruling) why(s agent.Situation, a asked) string {
 	case v.leak.found():
 		return "It wants to " + wants(a, v) + v.leak.also() + "."
 	case v.ruled:
-		return "You asked to be asked about this" + place(v.rule) + "."
-	case a.effect.Caution != "":
-		return a.effect.Caution
+		return "You asked to be asked about this" + where(v.rule) + "."
+	case a.large:
+		return "It wants to read " + shown(a.effect.Target) + ", which is large."
 	}
 	return "It wants to " + wants(a, v) + "."
 }
 
-func place(r Rule) string {
+func where(r Rule) string {
 	if r.Thread != "" {
 		return " in this conversation"
 	}
@@ -97,14 +97,14 @@ func wants(a asked, v ruling) string {
 	case agent.EffectRemember:
 		return "write to what Ash remembers"
 	case agent.EffectFetch:
-		where := a.host
-		if where == "" {
-			where = target
+		site := a.host
+		if site == "" {
+			site = target
 		}
 		if v.composed {
-			return "open an address it made up itself, at " + where
+			return "open an address it made up itself, at " + site
 		}
-		return "open a page at " + where
+		return "open a page at " + site
 	case agent.EffectSend:
 		if a.call.Name == toolSearch {
 			return "search the web for words of its own"
