@@ -56,7 +56,7 @@ func (p *page) encodedRuns() []decoded {
 			for j < len(text) && (text[j] == '\r' || text[j] == '\n' || text[j] == ' ') && j-i < 4 {
 				j++
 			}
-			if strings.HasPrefix(text[i:j+1], "\\n") {
+			if strings.HasPrefix(text[i:], "\\n") {
 				j = i + 2
 			}
 			k := j
@@ -157,7 +157,7 @@ func texty(b []byte) bool {
 			break
 		}
 		n++
-		if r != utf8.RuneError && (unicode.IsLetter(r) || r == ' ' || r == '\n' || unicode.IsPunct(r) || unicode.IsDigit(r) || invisible(r) || unicode.Is(unicode.Mn, r)) || r == '<' || r == '|' {
+		if r != utf8.RuneError && (unicode.IsLetter(r) || r == ' ' || r == '\n' || unicode.IsPunct(r) || unicode.IsDigit(r) || invisible(r) || unicode.IsMark(r)) || r == '<' || r == '|' {
 			good++
 		}
 		b = b[size:]
@@ -236,46 +236,43 @@ func (p *page) turned(c concept, rule string, undo func(string) string) []decode
 	return out
 }
 
-// spacedOut joins words written letter by letter.
+// spacedOut joins words written letter by letter. What stands between most letters joins them, anything else separates words.
 func (p *page) spacedOut() []decoded {
 	var out []decoded
 	for i := 0; i < len(p.tokens); {
-		if !p.single(i) {
+		start := i
+		gaps := map[string]int{}
+		for i < len(p.tokens) && p.single(i) && (i == start || p.tokens[i].start-p.tokens[i-1].end <= 4) {
+			if i > start {
+				gaps[p.text[p.tokens[i-1].end:p.tokens[i].start]]++
+			}
 			i++
+		}
+		if i-start < 8 {
+			i = max(i, start+1)
 			continue
 		}
+		usual, n := "", 0
+		for gap, k := range gaps {
+			if k > n || k == n && gap < usual {
+				usual, n = gap, k
+			}
+		}
 		var b strings.Builder
-		start, n := i, 0
-		for i < len(p.tokens) && p.single(i) {
-			if i > start {
-				gap := int(p.tokens[i].start - p.tokens[i-1].end)
-				if gap > 3 {
-					break
-				}
-				if gap > 1 && !uniform(p.text, p.tokens[i-1].end, p.tokens[i].start) || gap > 2 {
-					b.WriteByte(' ')
-				}
+		for k := start; k < i; k++ {
+			if k > start && p.text[p.tokens[k-1].end:p.tokens[k].start] != usual {
+				b.WriteByte(' ')
 			}
-			b.WriteString(p.text[p.tokens[i].start:p.tokens[i].end])
-			n++
-			i++
+			b.WriteString(p.text[p.tokens[k].start:p.tokens[k].end])
 		}
-		if n >= 8 {
-			s := b.String()
-			if !strings.Contains(s, " ") {
-				s = respace(s)
-			}
-			out = append(out, decoded{blob{int(p.tokens[start].start), int(p.tokens[i-1].end), "spaced-out", "Its words are broken into letters."}, s})
+		s := b.String()
+		if !strings.Contains(s, " ") {
+			s = respace(s)
 		}
-		if i == start {
-			i++
-		}
+		out = append(out, decoded{blob{int(p.tokens[start].start), int(p.tokens[i-1].end), "spaced-out", "Its words are broken into letters."}, s})
 	}
 	return out
 }
-
-// uniform reports whether the two characters of a gap are no wider than others: ". " and "- " are one gap, two spaces are a wide one.
-func uniform(text string, from, to int32) bool { return text[from:to] != "  " }
 
 // single reports whether token i is one letter.
 func (p *page) single(i int) bool {

@@ -279,7 +279,13 @@ func (r *reader) escape(text string, i int, next byte) int {
 	case 't':
 		r.separate(brkNone)
 		return i + 2
-	case '"', '\'', '/', '\\', '`':
+	case '\\':
+		if i+2 < len(text) && strings.IndexByte("xunrt\"", text[i+2]) >= 0 {
+			return i + 1 // escaped twice
+		}
+		r.separate(brkSoft)
+		return i + 2
+	case '"', '\'', '/', '`':
 		r.separate(brkSoft)
 		return i + 2
 	case 'u', 'x':

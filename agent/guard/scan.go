@@ -250,7 +250,7 @@ func (p *page) ownWords(h hit) float64 {
 			w *= .4
 			break
 		}
-		if p.roles[i]&roleBenign != 0 {
+		if p.roles[i]&roleBenign != 0 && i < int(h.to)+3 {
 			w *= .6
 			break
 		}
@@ -324,10 +324,10 @@ func (s *scanner) windowScore(p *page, signals []signal, i int, from *blob) floa
 	for _, f := range byFamily[:families] {
 		rest *= (1 - f.first) * (1 - f.rest*.5)
 	}
-	if base := 1 - rest; from != nil && base >= .2 {
+	if base := 1 - rest; from != nil && base >= .25 {
 		rest *= 1 - .45*factor
 		top = max(top, .4)
-	} else if hidden && base >= .2 {
+	} else if hidden && base >= .32 {
 		rest *= 1 - .42*factor
 		top = max(top, .4)
 	}

@@ -9,7 +9,11 @@ import (
 // Rules for what is recognised by punctuation rather than words.
 var (
 	ruleTemplate = rule{name: "chat-template", family: famFence, why: "It holds the control tokens of a chat model.", weight: .45}
-	ruleTag      = rule{name: "role-tag", family: famFence, why: "It pretends to be a message of the system or a tool.", weight: .25}
+	ruleTag      = rule{name: "role-tag", family: famFence, why: "It pretends to be a message of the system or a tool.", weight: .33}
+	ruleUserTag  = rule{name: "turn-tag", family: famFence, why: "It looks like a turn of another conversation.", weight: .14}
+	ruleName     = rule{name: "named", family: famAddress, why: "It speaks to the assistant rather than to a reader.", weight: .34}
+	ruleAnnounce = rule{name: "announced", family: famOverride, why: "It announces instructions.", weight: .34}
+	ruleTurns    = rule{name: "forged-turns", family: famRole, why: "It pretends to be a conversation with the assistant.", weight: .3}
 	ruleLabel    = rule{name: "role-label", family: famRole, why: "It pretends to be a message of the system or a tool.", weight: .22}
 )
 
@@ -27,6 +31,8 @@ func (p *page) tokenSignals() []signal {
 			out = append(out, signal{rule: &ruleTag, from: h.from, to: h.to, weight: ruleTag.weight})
 		}
 	}
+	out = append(out, p.names()...)
+	turns := int32(-100)
 	for _, h := range p.at[cLabel] {
 		before, after := p.around(h)
 		tag := (strings.HasSuffix(before, "<") || strings.HasSuffix(before, "</")) && strings.HasPrefix(after, ">")
@@ -37,15 +43,63 @@ func (p *page) tokenSignals() []signal {
 		switch {
 		case pipe:
 			out = append(out, signal{rule: &ruleTemplate, from: h.from, to: h.to, weight: ruleTemplate.weight})
+		case (tag || box) && p.human(h):
+			out = append(out, signal{rule: &ruleUserTag, from: h.from, to: h.to, weight: ruleUserTag.weight})
 		case tag || box:
 			out = append(out, signal{rule: &ruleTag, from: h.from, to: h.to, weight: ruleTag.weight})
 		case colon && line:
+			if h.from-turns < 40 && h.from > turns+1 {
+				out = append(out, signal{rule: &ruleTurns, from: h.from, to: h.to, weight: ruleTurns.weight})
+			}
+			turns = h.from
 			out = append(out, signal{rule: &ruleLabel, from: h.from, to: h.to, weight: ruleLabel.weight})
 		case strings.HasSuffix(before, `"role": "`) || strings.HasSuffix(before, `"role":"`) || strings.HasSuffix(before, `role\": \"`) || strings.HasSuffix(before, `role\":\"`):
 			out = append(out, signal{rule: &ruleTag, from: h.from, to: h.to, weight: ruleTag.weight})
 		}
 	}
 	return out
+}
+
+// names finds the assistant called by a name, and announcements, before a colon or comma.
+func (p *page) names() []signal {
+	var out []signal
+	for _, h := range p.at[cAssist] {
+		_, after := p.around(h)
+		if p.tokens[h.from].brk >= brkSoft && h.to < int32(len(p.tokens)) && (strings.HasPrefix(after, ":") || strings.HasPrefix(after, ",") || strings.HasPrefix(after, "：") || strings.HasPrefix(after, "，")) && p.beginsClause(h) {
+			out = append(out, signal{rule: &ruleName, from: h.from, to: h.to, weight: ruleName.weight})
+		}
+	}
+	for _, h := range p.at[cAnnounce] {
+		_, after := p.around(h)
+		if (strings.HasPrefix(after, ":") || strings.HasPrefix(after, "：") || strings.HasPrefix(after, "**:") || strings.HasPrefix(after, " :")) && p.beginsClause(h) {
+			w := ruleAnnounce.weight
+			if h.to == h.from+1 && !unspacedAt(p.text, int(p.tokens[h.from].start)) {
+				w *= .4 // a mere "Instructions:" heads recipes too
+			}
+			out = append(out, signal{rule: &ruleAnnounce, from: h.from, to: h.to, weight: w})
+		}
+	}
+	return out
+}
+
+// beginsClause reports whether a hit begins a sentence, a line, a quotation or a comment.
+func (p *page) beginsClause(h hit) bool {
+	if p.tokens[h.from].brk >= brkLine {
+		return true
+	}
+	before, _ := p.around(h)
+	before = strings.TrimRight(before, " \t*")
+	return strings.HasSuffix(before, "\"") || strings.HasSuffix(before, "#") || strings.HasSuffix(before, ">") || strings.HasSuffix(before, "-") || strings.HasSuffix(before, "//") || strings.HasSuffix(before, ":") || strings.HasSuffix(before, "(") || strings.HasSuffix(before, "[")
+}
+
+// human reports whether a label is one of the person's or the assistant's turns, which also name elements of ordinary documents.
+func (p *page) human(h hit) bool {
+	t := p.tokens[h.from]
+	switch strings.ToLower(p.text[t.start:t.end]) {
+	case "user", "human", "assistant", "function", "instruction", "instructions", "response", "tool", "ai", "root", "operator", "admin", "sys":
+		return h.to == h.from+1
+	}
+	return false
 }
 
 // word reports whether a hit is exactly the folded word.
