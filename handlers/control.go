@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"net/http"
+	"path/filepath"
 	"strings"
 	"time"
 
@@ -15,18 +16,21 @@ import (
 )
 
 // Control is the API of the command line, served on the unix socket in the home
-// only: JSON in, JSON and event streams out.
+// only: JSON in, JSON and event streams out. All but Halt and Places are required.
 type Control struct {
 	Engine  ControlEngine
 	Threads ControlReader
 	Feed    agent.Feed
 	Owner   agent.ID
 	Version string
-	Address string // where the browser finds this server; "" when it serves none
+	Address string                      // where the browser finds this server; "" when it serves none
+	Halt    func(context.Context) error // ends what runs beside the turns (the sandbox); nil: nothing does
+	Places  ControlPlaces               // nil: conversations stay in Ash's own folder
 }
 
 // ControlEngine is what the command line asks of the engine.
 type ControlEngine interface {
+	ControlDecider
 	CreateThread(ctx context.Context, o agent.Origin) (agent.Thread, error)
 	PatchThread(ctx context.Context, id agent.ID, p agent.ThreadPatch) (agent.Thread, error)
 	Post(ctx context.Context, m agent.NewMessage) (agent.Posted, error)
@@ -34,10 +38,18 @@ type ControlEngine interface {
 	Stop(ctx context.Context, thread agent.ID) error
 }
 
+// ControlDecider is what the command line decides.
+type ControlDecider interface {
+	Decide(ctx context.Context, call agent.ID, d agent.Decision) (agent.ToolCall, error)
+	Halt(ctx context.Context) (agent.Halted, error)
+}
+
 // ControlReader is what the command line reads.
 type ControlReader interface {
 	Thread(ctx context.Context, id agent.ID) (agent.Thread, error)
 	Threads(ctx context.Context, f agent.ThreadFilter) ([]agent.ThreadSummary, string, error)
+	Call(ctx context.Context, id agent.ID) (agent.ToolCall, error)
+	WaitingCalls(ctx context.Context, limit int) ([]agent.ToolCall, error)
 }
 
 // Register adds the API's routes to g.
@@ -49,6 +61,12 @@ func (h Control) Register(g *echo.Group) {
 	g.POST("/threads/:thread/continue", h.goOn)
 	g.POST("/threads/:thread/stop", h.stop)
 	g.GET("/threads/:thread/events", h.events)
+	g.GET("/threads/:thread/waiting", h.waiting)
+	g.GET("/waiting", h.waiting)
+	g.POST("/calls/:call/decide", h.decide)
+	g.POST("/stop", h.halt)
+	g.GET("/places", h.place)
+	g.POST("/places", h.own)
 }
 
 // The wire forms. The command line decodes the same types.
@@ -63,6 +81,12 @@ type (
 		ID      agent.ID  `json:"id"`
 		Title   string    `json:"title"`
 		Updated time.Time `json:"updated"`
+		Root    string    `json:"root,omitempty"` // "" is Ash's own folder
+	}
+	// ControlNewThread is what a new thread begins with.
+	ControlNewThread struct {
+		Root string `json:"root,omitempty"` // absolute folder it works in
+		Dir  string `json:"dir,omitempty"`  // where commands begin, relative to Root
 	}
 	// ControlMessage is a message to post.
 	ControlMessage struct {
@@ -75,6 +99,7 @@ type (
 		Message agent.ID           `json:"message"`
 		Turn    agent.ID           `json:"turn"`
 		State   agent.MessageState `json:"state"`
+		Answer  agent.ID           `json:"answered,omitempty"` // it was the answer to this waiting question: there is no message
 	}
 	// ControlError is every error of the API, and of a reply.
 	ControlError struct {
@@ -97,6 +122,7 @@ type (
 		Usage    *ControlUsage `json:"usage,omitempty"`
 		Error    *ControlError `json:"error,omitempty"`
 		Resync   bool          `json:"resync,omitempty"`
+		Detail   *ControlCall  `json:"call_detail,omitempty"` // of tool_call, tool_result, confirm_request and confirm_response
 	}
 	// ControlUsage is what a reply took.
 	ControlUsage struct {
@@ -126,7 +152,24 @@ func (h Control) list(c echo.Context) error {
 }
 
 func (h Control) create(c echo.Context) error {
-	t, err := h.Engine.CreateThread(c.Request().Context(), agent.Origin{Channel: "cli", Person: h.Owner})
+	ctx := c.Request().Context()
+	var in ControlNewThread
+	if err := readControl(c, &in); err != nil {
+		return err
+	}
+	root, err := h.root(in.Root)
+	if err != nil {
+		return err
+	}
+	if in.Dir = filepath.ToSlash(filepath.Clean(in.Dir)); in.Dir == "." || root == "" {
+		in.Dir = ""
+	} else if !filepath.IsLocal(in.Dir) || len(in.Dir) > 4096 {
+		return agent.Errorf(agent.CodeInvalid, "The working folder must be inside the conversation's folder.")
+	}
+	t, err := h.Engine.CreateThread(ctx, agent.Origin{Channel: "cli", Person: h.Owner})
+	if err == nil && root != "" {
+		t, err = h.Engine.PatchThread(ctx, t.ID, agent.ThreadPatch{Root: &root, WorkDir: &in.Dir})
+	}
 	if err != nil {
 		return err
 	}
@@ -134,7 +177,7 @@ func (h Control) create(c echo.Context) error {
 }
 
 func controlThread(t agent.Thread) ControlThread {
-	return ControlThread{ID: t.ID, Title: t.Title, Updated: t.Updated}
+	return ControlThread{ID: t.ID, Title: t.Title, Updated: t.Updated, Root: t.Root}
 }
 
 func (h Control) post(c echo.Context) error {
@@ -144,8 +187,8 @@ func (h Control) post(c echo.Context) error {
 		return err
 	}
 	var m ControlMessage
-	if err := json.NewDecoder(c.Request().Body).Decode(&m); err != nil {
-		return agent.Wrap(agent.CodeInvalid, err, "The request is not the JSON this API takes.")
+	if err := readControl(c, &m); err != nil {
+		return err
 	}
 	text, err := m.check()
 	if err == nil && m.Model != "" {
@@ -161,7 +204,19 @@ func (h Control) post(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	return c.JSON(http.StatusOK, ControlPosted{Message: posted.Message.ID, Turn: posted.Turn.ID, State: posted.Message.State})
+	out := ControlPosted{Message: posted.Message.ID, Turn: posted.Turn.ID, State: posted.Message.State}
+	if posted.Answered != nil {
+		out.Answer = posted.Answered.ID
+	}
+	return c.JSON(http.StatusOK, out)
+}
+
+// readControl reads a request's JSON.
+func readControl(c echo.Context, into any) error {
+	if err := json.NewDecoder(c.Request().Body).Decode(into); err != nil {
+		return agent.Wrap(agent.CodeInvalid, err, "The request is not the JSON this API takes.")
+	}
+	return nil
 }
 
 // check holds a message to the bounds of the composer's form, and returns its text.
@@ -269,13 +324,16 @@ func controlEvent(e agent.Envelope) (ControlEvent, bool) {
 			out.Text, out.Usage, out.Error = m.Text(), controlUsage(m.Usage), controlFault(m.Error)
 		}
 	case agent.ToolCallEvent:
-		out.Call, out.Tool, out.State = ev.Call.ID, ev.Call.Name, string(ev.Call.State)
+		out.call(ev.Call)
 	case agent.ToolResultEvent:
-		out.Call, out.Tool, out.State = ev.Call.ID, ev.Call.Name, string(ev.Call.State)
+		out.call(ev.Call)
 	case agent.ToolProgress:
 		out.Call, out.Text = ev.Call, ev.Text
 	case agent.ConfirmRequest:
-		out.Call, out.Tool, out.Text = ev.Call.ID, ev.Call.Name, ev.Call.Why
+		out.call(ev.Call)
+		out.Text = ev.Call.Why
+	case agent.ConfirmResponse:
+		out.call(ev.Call)
 	case agent.ProgressEvent:
 		out.Message, out.Text = ev.Message, ev.Text
 		if ev.Attempt != nil {

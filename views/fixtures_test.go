@@ -305,6 +305,13 @@ func fixtures() map[string]templ.Component {
 	return map[string]templ.Component{
 		"chat":          chat(conversation()).Show(),
 		"chat-states":   chat(states()).Show(),
+		"chat-cards":    chat(cards()).Show(),
+		"inbox":         inbox(false).Show(),
+		"inbox-empty":   inbox(true).Show(),
+		"tools":         tools().Show(),
+		"tools-thread":  toolsWithout().Show(),
+		"runs":          history().Show(),
+		"record":        record().Show(),
 		"chat-killed":   unfinished().Show(),
 		"chat-long":     long().Show(),
 		"chat-ended":    chat(ended()).Show(),

@@ -240,3 +240,6 @@ func grave(k agent.EffectKind) bool {
 	}
 	return false
 }
+
+// narrows reports whether anything is left out.
+func (f RunFilter) narrows() bool { return f != RunFilter{} }
