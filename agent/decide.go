@@ -84,6 +84,7 @@ func (c *conversation) decide(ctx context.Context, id ID, d Decision, content ..
 	if call.State.Ended() {
 		c.engine.publishCall(call, ToolResultEvent{Call: call})
 	}
+	c.engine.touched(ctx, c.thread) // it leaves every page, also while the turn goes on
 	if !c.running() {
 		c.decided(call)
 	}
