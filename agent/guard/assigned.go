@@ -1,6 +1,7 @@
 package guard
 
 import (
+	"slices"
 	"strings"
 )
 
@@ -68,9 +69,12 @@ var harmlessNames = [...]string{
 	"csrf", "next_page", "nextpage", "pagetoken", "page_token", "continuation", "synctoken", "sync_token", "cursor", "passwordless", "keyof", "keyed", "apikeyname", "key_prefix", "keyprefix", "secretary", "translation", "i18n", "label", "message", "error", "hint", "title", "help", "aria",
 }
 
+// nameParts are what every name of a secret has one of; it rules most names out.
+var nameParts = [...]string{"pass", "pw", "key", "secret", "token", "auth", "cred", "pin", "psk", "otp", "seed", "salt", "sid", "session", "cookie", "jwt", "pat", "bearer", "kennwort", "contrase", "senha", "mot", "wachtwoord", "haslo"}
+
 // nameKind says what a name in lower case holds, and how surely; 0 for no secret.
 func nameKind(name string) (rule string, strength int) {
-	if harmless(name) {
+	if !slices.ContainsFunc(nameParts[:], func(p string) bool { return strings.Contains(name, p) }) || harmless(name) {
 		return "", 0
 	}
 	if i := strings.LastIndexAny(name, "."); i >= 0 && i < len(name)-1 {

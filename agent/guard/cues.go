@@ -42,20 +42,26 @@ const (
 	isHigh // a byte of a character beyond ASCII
 )
 
-// classOf tells the class of a byte.
-func classOf(b byte) byte {
-	switch {
-	case 'a' <= b && b <= 'z' || 'A' <= b && b <= 'Z':
-		return isLetter
-	case '0' <= b && b <= '9':
-		return isDigit
-	case b == '_' || b == '-' || b == '.' || b == '+' || b == '/' || b == '=' || b == '~':
-		return isJoin
-	case b >= utf8.RuneSelf:
-		return isHigh
+// classes are the classes of all bytes; never written to.
+var classes = func() (t [256]byte) {
+	for i := range t {
+		b := byte(i)
+		switch {
+		case 'a' <= b && b <= 'z' || 'A' <= b && b <= 'Z':
+			t[i] = isLetter
+		case '0' <= b && b <= '9':
+			t[i] = isDigit
+		case b == '_' || b == '-' || b == '.' || b == '+' || b == '/' || b == '~':
+			t[i] = isJoin
+		case b >= utf8.RuneSelf:
+			t[i] = isHigh
+		}
 	}
-	return 0
-}
+	return t
+}()
+
+// classOf tells the class of a byte.
+func classOf(b byte) byte { return classes[b] }
 
 // look makes the pass. It reads each byte a constant number of times.
 func look(text string) cues {

@@ -14,33 +14,34 @@ import (
 type leaks struct {
 	once     sync.Once
 	detector *detect.Detector
-	words    []string
+	words    []string   // keywords of the rules, but those of the catch-all rule
 	mu       sync.Mutex // the library makes no promise about concurrent use
 }
 
 const (
-	leakBefore = 200 // bytes before a run that a rule may want to see: the name of what is assigned
-	leakAfter  = 120 // bytes after it
-	maxWindow  = 16 << 10
-	maxLeakRun = 1200 // longer runs are pictures and archives, not keys
+	leakBefore    = 200 // bytes before a run that a rule may want to see: the name of what is assigned
+	leakAfter     = 120 // bytes after it
+	genericBefore = 60  // bytes before it in which a word such as "key" counts
+	maxWindow     = 16 << 10
+	maxLeakRun    = 1200 // longer runs are pictures and archives, not keys
 )
 
 // find runs gitleaks over the places around long words, where a keyword of its rules stands near. Work is bounded by the number of
 // such places; ordinary text has none, and hashes, UUIDs and long blobs are none either.
 func (l *leaks) find(spans []span, text string, c cues, log *slog.Logger) []span {
-	for _, w := range leakWindows(text, c) {
-		piece := text[w.start:w.end]
+	for _, w := range l.windows(text, c) {
 		l.once.Do(func() { l.load(log) })
-		if l.detector == nil || !l.keyword(strings.ToLower(piece)) {
-			continue
+		if l.detector != nil {
+			spans = l.window(spans, text[w.start:w.end], w.start)
 		}
-		spans = l.window(spans, piece, w.start)
 	}
 	return spans
 }
 
+// genericWords announce the catch-all rule, which is slow: they count close to a long word only.
+var genericWords = [...]string{"access", "api", "auth", "key", "credential", "creds", "passw", "secret", "token"}
+
 func (l *leaks) load(log *slog.Logger) {
-	l.words = slices.DeleteFunc(strings.Fields(leakWords), func(w string) bool { return len(w) < 3 })
 	d, err := detect.NewDetectorDefaultConfig()
 	if err != nil {
 		log.Error("gitleaks' rules do not load; the own rules go on", "error", err)
@@ -50,8 +51,28 @@ func (l *leaks) load(log *slog.Logger) {
 	l.detector = d
 }
 
-func (l *leaks) keyword(lower string) bool {
-	return slices.ContainsFunc(l.words, func(w string) bool { return strings.Contains(lower, w) })
+// keyword reports whether a rule may have something to say about a long word and what stands before it.
+func (l *leaks) keyword(text string, r run) bool {
+	near := strings.ToLower(text[max(0, r.start-genericBefore):r.start])
+	for _, w := range genericWords {
+		if strings.Contains(near, w) {
+			return true
+		}
+	}
+	piece := strings.ToLower(text[max(0, r.start-leakBefore):min(len(text), r.end+leakAfter)])
+	return slices.ContainsFunc(l.keywords(), func(w string) bool { return strings.Contains(piece, w) })
+}
+
+// keywords are the words of the rules that are long enough to mean something; the own rules know the keys that the others announce.
+func (l *leaks) keywords() []string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.words == nil {
+		l.words = slices.DeleteFunc(strings.Fields(leakWords), func(w string) bool {
+			return len(w) < 3 || slices.ContainsFunc(genericWords[:], func(g string) bool { return strings.HasPrefix(w, g) })
+		})
+	}
+	return l.words
 }
 
 // window adds what gitleaks finds in piece, which stands at offset.
@@ -94,11 +115,11 @@ func credible(rule, match, secret string) bool {
 	return random(secret)
 }
 
-// leakWindows returns the pieces of text worth a look, in order.
-func leakWindows(text string, c cues) []run {
+// windows returns the pieces of text worth a look, in order.
+func (l *leaks) windows(text string, c cues) []run {
 	var out []run
 	for _, r := range c.runs {
-		if r.end-r.start <= maxLeakRun && !bland(text[r.start:r.end]) {
+		if r.end-r.start <= maxLeakRun && !bland(text[r.start:r.end]) && l.keyword(text, r) {
 			out = append(out, run{max(0, r.start-leakBefore), min(len(text), r.end+leakAfter)})
 		}
 	}

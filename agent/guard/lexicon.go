@@ -1,6 +1,7 @@
 package guard
 
 import (
+	"cmp"
 	"embed"
 	"slices"
 	"strings"
@@ -76,19 +77,29 @@ var conceptNames = [...]string{"", "ign", "prev", "inst", "override", "ignabove"
 
 // lexicon finds phrases in words. It is built once and read only.
 type lexicon struct {
-	fold  *folding
-	bytes [256]byte // ASCII letters and digits folded; 1 for none
-	exact map[string]uint32
-	stems map[string]uint32
-	lens  []int               // lengths of stems, longest first
-	heads [1 << 10]uint64     // which first three bytes any word or stem begins with
-	edges map[uint64][]uint32 // node and word to nodes: phrases that begin alike go their own ways
-	means []concept           // by node, 0 within phrases
+	fold    *folding
+	bytes   [256]byte // ASCII letters and digits folded; 1 for none
+	exact   map[string]uint32
+	stems   map[string]uint32
+	filter  [1 << 11]uint64 // hashes of words: rules nearly every other word out
+	stemmed [1 << 11]uint64 // hashes of stems
+	lengths uint64          // bit n: there are stems of n bytes
+	nodes   []node          // node 0 is where phrases begin
+	roots   [][]uint32      // by word: where phrases that begin with it go on
 }
+
+// node is a place within a phrase.
+type node struct {
+	mean  concept // of the phrase that ends here, 0 for none
+	edges []edge  // sorted by word
+}
+
+// edge leads from a node to another by a word. Phrases that begin alike go their own ways, so a word may stand twice.
+type edge struct{ word, to uint32 }
 
 // newLexicon reads the files. They are part of the program and held by a test: a mistake in them is left out, not fatal.
 func newLexicon() *lexicon {
-	l := &lexicon{fold: newFolding(), exact: map[string]uint32{}, stems: map[string]uint32{}, edges: map[uint64][]uint32{}, means: make([]concept, 1)}
+	l := &lexicon{fold: newFolding(), exact: map[string]uint32{}, stems: map[string]uint32{}, nodes: make([]node, 1)}
 	for b := range 256 {
 		l.bytes[b] = 1
 		if f := l.fold.ascii(byte(b)); f[0] > 0 {
@@ -241,8 +252,7 @@ func (l *lexicon) add(c concept, phrase string) {
 					to = l.node()
 				}
 				for _, n := range from {
-					key := uint64(n)<<32 | uint64(l.number(p))
-					l.edges[key] = append(l.edges[key], to)
+					l.nodes[n].edges = append(l.nodes[n].edges, edge{l.number(p), to})
 				}
 				from = []uint32{to}
 			}
@@ -256,7 +266,7 @@ func (l *lexicon) add(c concept, phrase string) {
 	}
 	for _, n := range ends {
 		if n != 0 {
-			l.means[n] = c
+			l.nodes[n].mean = c
 		}
 	}
 }
@@ -299,8 +309,8 @@ func inWord(a, b slot) bool {
 }
 
 func (l *lexicon) node() uint32 {
-	l.means = append(l.means, 0)
-	return uint32(len(l.means) - 1)
+	l.nodes = append(l.nodes, node{})
+	return uint32(len(l.nodes) - 1)
 }
 
 // number returns the number of a word, a new one if need be.
@@ -319,56 +329,53 @@ func (l *lexicon) number(p piece) uint32 {
 
 // finish makes the tables that rule most words out.
 func (l *lexicon) finish() {
-	lens := map[int]bool{}
-	for w := range l.stems {
-		l.mark(w)
-		if !lens[len(w)] {
-			lens[len(w)] = true
-			l.lens = append(l.lens, len(w))
-		}
+	for w := range l.exact {
+		setBit(&l.filter, hashOf(w))
 	}
-	for i := range l.lens { // longest first, few of them
-		for j := i + 1; j < len(l.lens); j++ {
-			if l.lens[j] > l.lens[i] {
-				l.lens[i], l.lens[j] = l.lens[j], l.lens[i]
+	for w := range l.stems {
+		setBit(&l.stemmed, hashOf(w))
+		l.lengths |= 1 << min(len(w), maxFolded)
+	}
+	l.roots = make([][]uint32, len(l.exact)+len(l.stems)+1)
+	for _, e := range l.nodes[0].edges {
+		l.roots[e.word] = append(l.roots[e.word], e.to)
+	}
+	for _, n := range l.nodes[1:] {
+		slices.SortFunc(n.edges, func(a, b edge) int { return cmp.Compare(a.word, b.word) })
+	}
+}
+
+const hashSeed, hashStep = uint32(2166136261), uint32(16777619) // FNV-1a
+
+func hashOf(w string) uint32 {
+	h := hashSeed
+	for i := range len(w) {
+		h = (h ^ uint32(w[i])) * hashStep
+	}
+	return h
+}
+
+func setBit(bits *[1 << 11]uint64, h uint32) { bits[h>>6&(1<<11-1)] |= 1 << (h & 63) }
+
+func marked(bits *[1 << 11]uint64, h uint32) bool {
+	return bits[h>>6&(1<<11-1)]&(1<<(h&63)) != 0
+}
+
+// lookup returns the numbers of a folded word: as a word, and as one that begins with the longest stem.
+func (l *lexicon) lookup(w []byte) (id, stem uint32) {
+	h := hashSeed
+	for n, b := range w {
+		h = (h ^ uint32(b)) * hashStep
+		if l.lengths&(1<<(n+1)) != 0 && marked(&l.stemmed, h) {
+			if s, ok := l.stems[string(w[:n+1])]; ok {
+				stem = s
 			}
 		}
 	}
-	for w := range l.exact {
-		l.mark(w)
+	if marked(&l.filter, h) {
+		id = l.exact[string(w)]
 	}
-}
-
-// mark notes the beginning of a word. Words of fewer than three bytes are looked up always.
-func (l *lexicon) mark(w string) {
-	if len(w) < 3 {
-		return
-	}
-	h := beginning(w[0], w[1], w[2])
-	l.heads[h>>6] |= 1 << (h & 63)
-}
-
-func beginning(a, b, c byte) uint32 {
-	return (uint32(a) | uint32(b)<<8 | uint32(c)<<16) * 2654435761 >> 16
-}
-
-// lookup returns the numbers of a folded word.
-func (l *lexicon) lookup(w []byte) (id, stem uint32) {
-	if len(w) >= 3 {
-		if h := beginning(w[0], w[1], w[2]); l.heads[h>>6]&(1<<(h&63)) == 0 {
-			return 0, 0
-		}
-	}
-	id = l.exact[string(w)]
-	for _, n := range l.lens {
-		if n > len(w) {
-			continue
-		}
-		if s, ok := l.stems[string(w[:n])]; ok {
-			return id, s
-		}
-	}
-	return id, 0
+	return id, stem
 }
 
 // hit is a concept found at tokens[from:to].
@@ -377,35 +384,49 @@ type hit struct {
 	from, to int32
 }
 
-// maxHits bounds the phrases found in one text per token, so that no text makes more work than its length.
+// maxPhrase bounds a phrase, in words.
 const maxPhrase = 14
 
 // find returns the phrases in tokens, in order of where they begin.
 func (l *lexicon) find(tokens []token) []hit {
-	var out []hit
+	out := make([]hit, 0, len(tokens)/4)
 	for i := range tokens {
-		if tokens[i].id|tokens[i].stem == 0 {
-			continue
+		t := &tokens[i]
+		if t.id != 0 {
+			for _, n := range l.roots[t.id] {
+				out = l.walk(out, tokens, i, i+1, n)
+			}
 		}
-		out = l.walk(out, tokens, i, i, 0)
+		if t.stem != 0 {
+			for _, n := range l.roots[t.stem] {
+				out = l.walk(out, tokens, i, i+1, n)
+			}
+		}
 	}
 	return out
 }
 
-// walk follows the phrases from node through tokens[at:]. A phrase does not reach over the end of a paragraph.
-func (l *lexicon) walk(out []hit, tokens []token, from, at int, node uint32) []hit {
-	if at >= len(tokens) || at-from >= maxPhrase || at > from && tokens[at].brk == brkPara {
+// walk follows the phrases on from node n, which tokens[from:at] led to. A phrase does not reach over the end of a paragraph.
+func (l *lexicon) walk(out []hit, tokens []token, from, at int, n uint32) []hit {
+	place := &l.nodes[n]
+	if place.mean != 0 {
+		out = append(out, hit{place.mean, int32(from), int32(at)})
+	}
+	if len(place.edges) == 0 || at >= len(tokens) || at-from >= maxPhrase || tokens[at].brk == brkPara {
 		return out
 	}
 	for _, id := range [2]uint32{tokens[at].id, tokens[at].stem} {
 		if id == 0 {
 			continue
 		}
-		for _, next := range l.edges[uint64(node)<<32|uint64(id)] {
-			if c := l.means[next]; c != 0 {
-				out = append(out, hit{c, int32(from), int32(at + 1)})
+		i, ok := 0, len(place.edges) <= 6
+		if !ok {
+			i, ok = slices.BinarySearchFunc(place.edges, id, func(e edge, id uint32) int { return cmp.Compare(e.word, id) })
+		}
+		for ; ok && i < len(place.edges) && place.edges[i].word <= id; i++ {
+			if place.edges[i].word == id {
+				out = l.walk(out, tokens, from, at+1, place.edges[i].to)
 			}
-			out = l.walk(out, tokens, from, at+1, next)
 		}
 	}
 	return out
