@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io"
 	"log/slog"
+	"net/netip"
 	"os"
 	"path/filepath"
 	"sync"
@@ -62,18 +63,24 @@ type app struct {
 	book      *identity.Book
 	files     *attachment.Store
 	providers *llm.Providers
+	hands     *hands
 	feed      *feed.Feed
 	engine    *agent.Engine
 	owner     agent.Person
-	stopping  context.CancelFunc // ends what runs beside: ledger, watching of the config file
+	reach     func(netip.AddrPort) bool // tests only: see material
+	stopping  context.CancelFunc        // ends what runs beside: ledger, watching of the config file
 	beside    sync.WaitGroup
 }
 
 // openApp takes the home and opens everything in it. The caller closes it.
 //
-// quiet keeps everything but errors out of the log, for commands that talk on standard error themselves.
-func openApp(ctx context.Context, home string, overrides []config.Override, quiet bool) (_ *app, err error) {
+// quiet keeps everything but errors out of the log, for commands that talk on standard error themselves. Tests set up
+// more.
+func openApp(ctx context.Context, home string, overrides []config.Override, quiet bool, setUp ...func(*app)) (_ *app, err error) {
 	a := &app{home: home}
+	for _, f := range setUp {
+		f(a)
+	}
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, a.closeSoon(ctx))
@@ -103,6 +110,9 @@ func openApp(ctx context.Context, home string, overrides []config.Override, quie
 	if a.providers, err = newProviders(settings, a.store, a.log); err != nil {
 		return nil, err
 	}
+	if err = os.MkdirAll(filesFolder(settings), 0o700); err != nil {
+		return nil, err
+	}
 	a.start()
 	return a, nil
 }
@@ -127,8 +137,13 @@ func (a *app) openStore(ctx context.Context) (err error) {
 // start wires the engine and the ledger.
 func (a *app) start() {
 	a.feed = feed.New(time.Second / frames)
+	helping := &helpers{store: a.store, feed: a.feed}
+	a.hands = newHands(material{
+		home: a.home, settings: func() config.Config { return a.config.Current().Config() },
+		store: a.store, identity: a.book, attachments: a.files, helpers: helping, log: a.log, reach: a.reach,
+	})
 	builder := prompt.New(prompt.Options{
-		Identity: a.book, Blobs: a.files, Log: a.log,
+		Identity: a.book, Blobs: a.files, Redact: a.hands.guard.Redact, Log: a.log,
 		Settings: func() prompt.Settings {
 			c := a.config.Current().Config()
 			return prompt.Settings{MaxMessages: c.History.MaxContextMessages, MaxTokens: c.Models.MaxTokens}
@@ -136,14 +151,20 @@ func (a *app) start() {
 	})
 	a.engine = agent.NewEngine(agent.Options{
 		Store: a.store, Prompter: builder, Models: a.providers, Publisher: a.feed,
+		Tools: a.hands.box, Redact: a.hands.guard.Redact,
 		Settings: func() agent.Settings { return engineSettings(a.config.Current().Config()) },
 		Logger:   a.log,
 	})
+	helping.engine = a.engine
+	if n, err := a.engine.StopOrphans(context.Background()); err != nil || n > 0 {
+		a.log.Warn("helpers that nobody waits for any more were stopped", "helpers", n, "error", err)
+	}
 	ctx, cancel := context.WithCancel(context.Background())
 	a.stopping = cancel
 	a.beside.Go(func() { a.keepLedger(ctx) })
 	a.beside.Go(func() { a.keepUp(ctx) })
 	a.beside.Go(func() { a.tidy(ctx) })
+	a.beside.Go(func() { a.minders(ctx) })
 	a.beside.Go(func() {
 		a.config.Follow(ctx, configPoll, func(err error) {
 			if err != nil {
@@ -215,6 +236,9 @@ func (a *app) close(ctx context.Context) error {
 		errs = append(errs, a.rest(ctx))
 		a.stopping()
 		a.beside.Wait()
+	}
+	if a.hands != nil {
+		errs = append(errs, a.hands.close(ctx))
 	}
 	if a.providers != nil {
 		a.providers.Close()

@@ -28,7 +28,7 @@ func (a *app) server(address string) (*web.Server, error) {
 func (a *app) routes(address string) web.Routes {
 	md := markdown.New()
 	frame := &handlers.Frame{
-		Markdown: md, Reader: a.store,
+		Markdown: md, Reader: a.store, Undoer: undoer{a.hands.files},
 		Settings: func() config.Config { return a.config.Current().Config() },
 		Latest:   a.feed.Last,
 		Now:      time.Now, Zone: time.Local,
@@ -37,6 +37,7 @@ func (a *app) routes(address string) web.Routes {
 	control := handlers.Control{
 		Engine: a.engine, Threads: a.store, Feed: a.feed, Owner: a.owner.ID,
 		Version: versionString(), Address: address,
+		Halt: a.hands.sandbox.Halt, Places: &places{home: a.home, config: a.config},
 	}
 	return web.Routes{
 		Problem:     frame.Problem,
@@ -53,7 +54,11 @@ func (a *app) routes(address string) web.Routes {
 			Skipped: handlers.SkipMark(filepath.Join(a.home, "setup-skipped")),
 			Own:     func() []string { return []string{"http://" + address} },
 		},
-		Tools:   &handlers.Tools{Frame: frame, Runs: a.store, Config: a.config, Halter: a.engine},
+		Tools: &handlers.Tools{
+			Frame: frame, Runs: a.store, Box: a.hands.box, Policy: a.hands.policy, Sandbox: a.hands.sandbox,
+			Security: securityPage{a.store}, Config: a.config,
+			Trier: trier{a.engine, a.owner.ID}, Halter: halter{a.engine, a.hands.sandbox},
+		},
 		Later:   &handlers.Later{Frame: frame},
 		Thread:  events.Thread,
 		House:   events.House,

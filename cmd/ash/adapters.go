@@ -1,0 +1,102 @@
+package main
+
+import (
+	"context"
+	"log/slog"
+	"time"
+
+	"ash/agent"
+	"ash/agent/egress"
+	"ash/agent/guard"
+	"ash/agent/identity"
+	"ash/agent/policy"
+	"ash/agent/sandbox"
+	"ash/agent/tool/files"
+	"ash/agent/tool/shell"
+	"ash/store"
+)
+
+// What one package asks for in its own words, another gives in its own: the wings of the house do not know each other.
+
+// gateway lets commands out through the checks that pages are fetched with.
+type gateway struct{ guarded *egress.Guarded }
+
+func (g gateway) Open(ctx context.Context, dir string, hosts []string) (sandbox.Passage, error) {
+	return g.guarded.Open(ctx, dir, hosts)
+}
+
+// inspector has results scanned, and what is found written to the security log.
+type inspector struct {
+	guard *guard.Guard
+	store *store.Store
+	log   *slog.Logger
+}
+
+func (i inspector) Inspect(ctx context.Context, text string) []agent.Finding {
+	report := i.guard.Scan(ctx, guard.Tool, text)
+	if !report.Flagged {
+		return nil
+	}
+	out := make([]agent.Finding, 0, len(report.Findings))
+	for _, f := range report.Findings {
+		excerpt := agent.Clip(i.guard.Redact(text[f.Start:f.End]), 200)
+		out = append(out, agent.Finding{Rule: f.Rule, Why: f.Why, Excerpt: excerpt})
+		event := policy.SecurityEvent{Time: time.Now().UTC(), Kind: policy.EventFinding, Rule: f.Rule, Detail: f.Family}
+		if err := i.store.LogSecurity(ctx, event); err != nil {
+			i.log.Warn("a finding was not logged", "rule", f.Rule, "error", err)
+		}
+	}
+	return out
+}
+
+// identityTexts are what the person told of themselves: private wherever it turns up.
+type identityTexts struct{ book *identity.Book }
+
+func (t identityTexts) PrivateTexts(ctx context.Context) ([]string, error) {
+	doc, err := t.book.Read(ctx, identity.User)
+	if err != nil {
+		return nil, err
+	}
+	return []string{doc.Text}, nil
+}
+
+// workplaces keeps the folder a thread's commands last stood in.
+type workplaces struct{ store *store.Store }
+
+func (w workplaces) SetWorkDir(ctx context.Context, thread agent.ID, dir string) error {
+	_, err := w.store.PatchThread(ctx, thread, agent.ThreadPatch{WorkDir: &dir})
+	return err
+}
+
+// commands runs the shell tool's commands in the sandbox.
+type commands struct {
+	*readiness
+	sandbox *sandbox.Sandbox
+}
+
+func (c commands) Run(ctx context.Context, cmd shell.Command, out func([]byte)) (shell.Result, error) {
+	r, err := c.sandbox.Run(ctx, sandbox.Command{
+		Thread: cmd.Thread, Root: cmd.Root, ReadOnly: cmd.ReadOnly, Dir: cmd.Dir, Line: cmd.Line, Hosts: cmd.Hosts, Timeout: cmd.Timeout,
+	}, out)
+	return shell.Result{
+		Exit: r.Exit, TimedOut: r.TimedOut, OutOfMemory: r.OutOfMemory, Truncated: r.Truncated,
+		Endless: r.Endless, Dir: r.Dir, Overflow: r.Overflow, Hosts: r.Hosts,
+	}, err
+}
+
+// securityPage is the newest of the security log, as the Tools page shows it.
+type securityPage struct{ store *store.Store }
+
+func (s securityPage) SecurityEvents(ctx context.Context, limit int) ([]policy.SecurityEvent, error) {
+	events, _, err := s.store.SecurityEvents(ctx, 0, limit)
+	return events, err
+}
+
+// undoer takes back what file tools changed.
+type undoer struct{ *files.Files }
+
+// Undoable reports whether the last change of a call can still be brought back.
+func (u undoer) Undoable(ctx context.Context, call agent.ID) bool {
+	changes, err := u.Changes(ctx, call)
+	return err == nil && len(changes) > 0 && changes[0].Kept
+}
