@@ -11,6 +11,9 @@ import (
 // MaxResult is how much text of one result is kept with the call, in bytes. The rest goes into a file.
 const MaxResult = 64 << 10
 
+// minRoom is how much of each text is kept however much came before it: a note at the end is not lost.
+const minRoom = 2 << 10
+
 // finish takes secrets out of what a tool gave back, bounds, scans and labels it. Only what is kept with the call is scanned: the rest
 // reaches no prompt from here.
 func (b *Box) finish(ctx context.Context, c agent.ToolCall, o agent.ToolOutcome) agent.ToolOutcome {
@@ -27,12 +30,10 @@ func (b *Box) finish(ctx context.Context, c agent.ToolCall, o agent.ToolOutcome)
 			t.Text = b.options.Redact(t.Text)
 		}
 		var rest []agent.Part
-		if len(t.Text) > left {
-			t.Text, rest = b.overflow(ctx, c, t.Text, left)
-			left = 0
-		} else {
-			left -= len(t.Text)
+		if room := max(left, minRoom); len(t.Text) > room {
+			t.Text, rest = b.overflow(ctx, c, t.Text, room)
 		}
+		left -= len(t.Text)
 		o.Findings = append(o.Findings, b.inspect(ctx, t.Text)...)
 		out = append(append(out, t), rest...)
 	}
@@ -50,9 +51,8 @@ func (b *Box) inspect(ctx context.Context, text string) []agent.Finding {
 	return b.options.Inspector.Inspect(ctx, text)
 }
 
-// overflow keeps the beginning and the end of a long text, and the whole in a file.
+// overflow keeps the beginning and the end of a text longer than room, and the whole in a file.
 func (b *Box) overflow(ctx context.Context, c agent.ToolCall, text string, room int) (string, []agent.Part) {
-	room = max(room, 2<<10)
 	head := agent.Clip(text, room*2/3)
 	tail := strings.ToValidUTF8(text[len(text)-room/3:], "")
 	note := fmt.Sprintf("\n\n[… %d bytes left out here …]\n\n", len(text)-len(head)-len(tail))

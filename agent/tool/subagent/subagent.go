@@ -18,6 +18,7 @@ import (
 
 	"ash/agent"
 	"ash/agent/tool"
+	"ash/agent/tool/askperson"
 )
 
 //go:embed subagent.md
@@ -59,14 +60,12 @@ type Rest struct {
 	Labels agent.Labels // of everything its thread holds
 }
 
-// Options wires the tool. Both are required.
+// Options wires the tool. All but Log are required.
 type Options struct {
 	Helpers Helpers
 	// Tools names the tools a thread may use now.
 	Tools func(ctx context.Context, t agent.Thread) []string
-	// Without are tools that no helper gets.
-	Without []string
-	Log     *slog.Logger
+	Log   *slog.Logger
 }
 
 // Arguments are what the model sends.
@@ -158,7 +157,7 @@ func (s *subAgent) delegation(ctx context.Context, env tool.Env, a Arguments) (a
 func (s *subAgent) tools(ctx context.Context, t agent.Thread, named []string) ([]string, error) {
 	var may []string
 	for _, name := range s.Tools(ctx, t) {
-		if !slices.Contains(s.Without, name) {
+		if name != askperson.Name {
 			may = append(may, name)
 		}
 	}
@@ -167,7 +166,7 @@ func (s *subAgent) tools(ctx context.Context, t agent.Thread, named []string) ([
 		name = strings.TrimSpace(name)
 		switch {
 		case name == "" || slices.Contains(out, name):
-		case slices.Contains(s.Without, name):
+		case name == askperson.Name:
 			return nil, agent.Errorf(agent.CodeInvalid, "A helper cannot use %s: nobody reads along there. Do that yourself, before or after.", name)
 		case !slices.Contains(may, name):
 			return nil, agent.Errorf(agent.CodeInvalid, "There is no tool %q to give to a helper. There are: %s.", agent.Clip(name, 64), strings.Join(may, ", "))

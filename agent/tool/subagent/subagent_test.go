@@ -48,8 +48,8 @@ func (c *crew) Depth(context.Context, agent.Thread) (int, error) { return c.dept
 
 func (c *crew) tool(tools ...string) tool.Tool {
 	return subagent.New(subagent.Options{
-		Helpers: c, Without: []string{askperson.Name},
-		Tools: func(context.Context, agent.Thread) []string { return tools },
+		Helpers: c,
+		Tools:   func(context.Context, agent.Thread) []string { return tools },
 	})
 }
 
