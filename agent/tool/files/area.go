@@ -91,6 +91,9 @@ type room struct {
 
 // enter opens an area. CodeNotFound when its folder is not there; CodeDenied for folders that belong to Ash or to the system.
 func (f *Files) enter(a area) (*room, error) {
+	if !filepath.IsAbs(a.base) {
+		return nil, agent.Errorf(agent.CodeUnavailable, "This conversation has no folder for files.")
+	}
 	real, err := filepath.EvalSymlinks(a.base)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, agent.Wrap(agent.CodeNotFound, err, "The folder %s does not exist (any more).", quote(a.base))

@@ -64,7 +64,7 @@ func decode(raw []byte) (text string, fm form, ok bool) {
 	if !ok {
 		return "", form{}, false
 	}
-	if n := strings.Count(text, "\n"); n > 0 && n == strings.Count(text, "\r\n") {
+	if n := strings.Count(text, "\n"); n > 0 && n == strings.Count(text, "\r\n") && n == strings.Count(text, "\r") {
 		fm.crlf = true
 		text = strings.ReplaceAll(text, "\r\n", "\n")
 	}

@@ -150,7 +150,7 @@ func (w *swap) folder() (dir *os.Root, made []string, err error) {
 func removeFolders(root *os.Root, made []string) error {
 	for _, p := range made {
 		if err := root.Remove(p); err != nil && !missing(err) {
-			return nil //nolint:nilerr // it is in use now
+			return nil
 		}
 	}
 	return nil

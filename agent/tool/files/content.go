@@ -27,7 +27,7 @@ type content struct {
 	form  form
 }
 
-// load reads a whole file of at most most bytes. A spot without a file is the zero content and no error.
+// load reads a whole file, bounded by most, in bytes. A spot without a file is the zero content and no error.
 func (s *spot) load(ctx context.Context, most int64) (content, error) {
 	if s.info == nil {
 		return content{}, nil
@@ -106,7 +106,7 @@ func readAll(ctx context.Context, r io.Reader, most, hint int64) ([]byte, error)
 	}
 }
 
-// copyBounded copies at most most bytes, and fails when there is more.
+// copyBounded copies all of r, and fails when that is more than most bytes.
 func copyBounded(ctx context.Context, w io.Writer, r io.Reader, most int64) (int64, error) {
 	var total int64
 	buf := make([]byte, 256<<10)

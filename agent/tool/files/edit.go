@@ -44,7 +44,7 @@ func (e editor) prepare(t *target, a editArguments) (change, int, error) {
 
 // Plan implements tool.Handler.
 func (e editor) Plan(ctx context.Context, env tool.Env, a editArguments) (tool.Plan, error) {
-	t, err := e.f.aim(ctx, env, a.Path, MaxText)
+	t, err := e.f.aim(ctx, env, a.Path)
 	if err != nil {
 		return tool.Plan{}, err
 	}
@@ -63,7 +63,7 @@ func (e editor) Run(ctx context.Context, env tool.Env, a editArguments, _ tool.P
 		return agent.ToolOutcome{}, err
 	}
 	defer end()
-	t, err := e.f.aim(ctx, env, a.Path, MaxText)
+	t, err := e.f.aim(ctx, env, a.Path)
 	if err != nil {
 		return agent.ToolOutcome{}, err
 	}

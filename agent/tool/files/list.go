@@ -77,12 +77,12 @@ func (l lister) Run(ctx context.Context, env tool.Env, a listArguments, _ tool.P
 	if s.info.IsDir() {
 		cut, late, err = page.walk(ctx, a)
 	} else {
-		err = page.file()
+		page.file()
 	}
 	if err != nil {
 		return agent.ToolOutcome{}, err
 	}
-	out := tool.Text(page.text(a, cut, late) + l.further(env, s))
+	out := tool.Text(page.text(cut, late) + l.further(env, s))
 	out.Labels, err = l.f.namesLabels(ctx, s, page.names)
 	return out, err
 }
@@ -137,15 +137,14 @@ func (l *listing) walk(ctx context.Context, a listArguments) (cut, late bool, er
 }
 
 // file lists a single file.
-func (l *listing) file() error {
+func (l *listing) file() {
 	l.matched, l.shown = 1, 1
 	l.names = []string{path.Base(l.spot.path)}
 	l.line(quote(path.Base(l.spot.path)), l.spot.info, entry{path: l.spot.path, mode: l.spot.info.Mode().Type()})
-	return nil
 }
 
 // text is the page as the model reads it.
-func (l *listing) text(a listArguments, cut, late bool) string {
+func (l *listing) text(cut, late bool) string {
 	var b strings.Builder
 	where := quote(l.spot.shown())
 	if l.spot.own && l.spot.path == "." {

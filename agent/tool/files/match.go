@@ -131,7 +131,7 @@ func (m *matcher) piece(ctx context.Context, piece []byte, number int) (found []
 		} else {
 			piece = nil
 		}
-		ok, err := m.matches(ctx, bytes.TrimSuffix(line, []byte{'\r'}))
+		ok, err := m.fits(ctx, bytes.TrimSuffix(line, []byte{'\r'}))
 		if err != nil {
 			return nil, 0, err
 		}
@@ -143,8 +143,8 @@ func (m *matcher) piece(ctx context.Context, piece []byte, number int) (found []
 	return found, n, nil
 }
 
-// matches matches one line.
-func (m *matcher) matches(ctx context.Context, line []byte) (bool, error) {
+// fits reports whether one line is found. In lines longer than a step, ^ and $ also fit where windows begin and end.
+func (m *matcher) fits(ctx context.Context, line []byte) (bool, error) {
 	for len(line) > m.step {
 		if err := ctx.Err(); err != nil {
 			return false, err

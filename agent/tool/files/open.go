@@ -22,7 +22,7 @@ func openFile(root *os.Root, p string) (*os.File, fs.FileInfo, error) {
 	case !info.Mode().IsRegular(): // it was when it was looked at
 		err = errKind(info.Mode())
 	case ofSystem(f):
-		err = agent.Errorf(agent.CodeDenied, "This belongs to the system and cannot be used as a file.")
+		err = errSystem()
 	default:
 		return f, info, nil
 	}

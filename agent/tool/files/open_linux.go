@@ -29,7 +29,7 @@ func ofSystem(f *os.File) bool {
 	if err != nil || failed != nil {
 		return false // a network file system may not tell
 	}
-	return slices.Contains(systemMagic, int64(st.Type))
+	return slices.Contains(systemMagic, int64(st.Type)) //nolint:unconvert // it has other types on other processors
 }
 
 // owner returns who a file belongs to.

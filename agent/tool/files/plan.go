@@ -29,8 +29,8 @@ type change struct {
 // secretMark is what package guard leaves in the place of a secret.
 var secretMark = regexp.MustCompile(`\[secret: [a-z0-9][a-z0-9_.-]{0,80}\]`)
 
-// aim opens what a path names for a change. most bounds what it may hold: beyond, it is an error. The caller closes it.
-func (f *Files) aim(ctx context.Context, env tool.Env, p string, most int64) (*target, error) {
+// aim opens what a path names for a change. What holds more than MaxText is an error. The caller closes it.
+func (f *Files) aim(ctx context.Context, env tool.Env, p string) (*target, error) {
 	if strings.HasSuffix(slashed(p), "/") {
 		return nil, agent.Errorf(agent.CodeInvalid, "The path ends in a slash. Name the file itself; folders are made along with it.")
 	}
@@ -43,7 +43,7 @@ func (f *Files) aim(ctx context.Context, env tool.Env, p string, most int64) (*t
 		f.close(s)
 		return nil, err
 	}
-	if t.was, err = s.load(ctx, most); err != nil {
+	if t.was, err = s.load(ctx, MaxText); err != nil {
 		f.close(s)
 		return nil, err
 	}

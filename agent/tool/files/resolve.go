@@ -47,10 +47,6 @@ func (r *room) resolve(rel string) (*spot, error) {
 	var at []string // canonical so far
 	todo := strings.Split(rel, "/")
 	links := 0
-	info, err := r.root.Lstat(".")
-	if err != nil {
-		return nil, fileError(err, "The folder cannot be opened")
-	}
 	for len(todo) > 0 {
 		name := todo[0]
 		todo = todo[1:]
@@ -65,7 +61,7 @@ func (r *room) resolve(rel string) (*spot, error) {
 			continue
 		}
 		here := path.Join(path.Join(at...), name)
-		info, err = r.root.Lstat(here)
+		info, err := r.root.Lstat(here)
 		switch {
 		case errors.Is(err, fs.ErrNotExist):
 			return r.absent(here, todo)
@@ -91,15 +87,13 @@ func (r *room) resolve(rel string) (*spot, error) {
 			at = append(at, name)
 		}
 	}
-	s := &spot{room: r, path: path.Join(at...)}
-	if s.path == "" {
-		s.path = "."
+	s := &spot{room: r, path: path.Join(".", path.Join(at...))}
+	if r.ofSystem(s.path) {
+		return nil, errSystem()
 	}
+	var err error
 	if s.info, err = r.root.Lstat(s.path); err != nil {
 		return nil, fileError(err, "The path cannot be followed")
-	}
-	if systems(filepath.Join(r.real, filepath.FromSlash(s.path))) {
-		return nil, agent.Errorf(agent.CodeDenied, "This belongs to the system and cannot be used as a file.")
 	}
 	return s, nil
 }
@@ -110,7 +104,17 @@ func (r *room) absent(here string, todo []string) (*spot, error) {
 	if err != nil {
 		return nil, errLinkOut()
 	}
+	if r.ofSystem(p) {
+		return nil, errSystem()
+	}
 	return &spot{room: r, path: p}, nil
+}
+
+// ofSystem reports whether a canonical path belongs to the system.
+func (r *room) ofSystem(p string) bool { return systems(filepath.Join(r.real, filepath.FromSlash(p))) }
+
+func errSystem() error {
+	return agent.Errorf(agent.CodeDenied, "This belongs to the system and cannot be used as a file.")
 }
 
 // follow returns where a link leads, as names to go on with, and whether they start at the top of the room.

@@ -64,7 +64,7 @@ func (w writer) plan(t *target, a writeArguments) (tool.Plan, change, error) {
 
 // Plan implements tool.Handler.
 func (w writer) Plan(ctx context.Context, env tool.Env, a writeArguments) (tool.Plan, error) {
-	t, err := w.f.aim(ctx, env, a.Path, MaxText)
+	t, err := w.f.aim(ctx, env, a.Path)
 	if err != nil {
 		return tool.Plan{}, err
 	}
@@ -80,7 +80,7 @@ func (w writer) Run(ctx context.Context, env tool.Env, a writeArguments, _ tool.
 		return agent.ToolOutcome{}, err
 	}
 	defer end()
-	t, err := w.f.aim(ctx, env, a.Path, MaxText)
+	t, err := w.f.aim(ctx, env, a.Path)
 	if err != nil {
 		return agent.ToolOutcome{}, err
 	}
