@@ -106,6 +106,7 @@ model you choose.
 		chatCommand(where),
 		configCommand(where),
 		dbCommand(where),
+		guardCommand(),
 		upgradeCommand(where),
 		versionCommand(),
 	)
