@@ -13,8 +13,11 @@ import (
 // maxMark is the longest mark that is understood: a path and a little.
 const maxMark = 5 << 10
 
+// maxKept is how much output is kept in memory before it goes to a file.
+const maxKept = 256 << 10
+
 // output takes what a command prints, separates the marks of line.sh from it, hands on the first part and keeps all of it up to a bound.
-// Memory is bounded by keep and maxMark.
+// Memory is bounded by maxKept and maxMark.
 type output struct {
 	word    string // of the marks
 	keep    int64  // bytes handed on
@@ -123,7 +126,7 @@ func (o *output) pass(p []byte) {
 	if before < o.keep {
 		n := min(int64(len(p)), o.keep-before)
 		o.hand(bytes.Clone(p[:n]))
-		if o.total <= o.keep {
+		if o.total <= min(o.keep, maxKept) {
 			o.kept = append(o.kept, p...)
 			return
 		}
@@ -168,11 +171,13 @@ func (o *output) finish(r *Result) (dir string, err error) {
 			o.fileErr = closeErr
 		}
 		r.Overflow = o.file.Name()
-		if o.fileErr != nil {
+		if o.fileErr != nil || !r.Truncated {
 			r.Overflow = ""
-			err = fmt.Errorf("keeping the whole output: %w", o.fileErr)
-			_ = os.Remove(o.file.Name())
+			_ = os.Remove(o.file.Name()) // Recover finds it otherwise
 		}
+	}
+	if o.fileErr != nil {
+		err = fmt.Errorf("keeping the whole output: %w", o.fileErr)
 	}
 	return o.dir, err
 }

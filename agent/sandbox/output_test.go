@@ -68,11 +68,23 @@ func TestOutputBeyondWhatIsHandedOn(t *testing.T) {
 	}
 }
 
+// TestMoreThanMemoryKeeps is about output that is handed on as a whole, but passes through a file.
+func TestMoreThanMemoryKeeps(t *testing.T) {
+	stream := strings.Repeat("0123456789abcdef", maxKept/8)
+	o, text, r, _ := take(t, stream, 5000, 1<<22)
+	if text != stream || r.Truncated || r.Overflow != "" || o.file == nil {
+		t.Errorf("%d handed on, %+v", len(text), r)
+	}
+	if _, err := os.Stat(o.file.Name()); err == nil {
+		t.Error("the file is still there")
+	}
+}
+
 func TestNoRoomForTheWholeOutput(t *testing.T) {
 	o := newOutput(4, nil, func() (*os.File, error) { return os.Create(filepath.Join(t.TempDir(), "none", "file")) })
 	o.Write([]byte("more than four"))
 	var r Result
-	if _, err := o.finish(&r); err != nil || r.Overflow != "" || !r.Truncated {
+	if _, err := o.finish(&r); err == nil || r.Overflow != "" || !r.Truncated {
 		t.Errorf("%+v %v", r, err)
 	}
 }

@@ -73,6 +73,8 @@ func (s *Sandbox) Status(ctx context.Context) Status {
 	}
 	if u, err := userOf(s.files()); err == nil {
 		st.User = u.String()
+	} else if u, err := userOf(s.o.Home); err == nil { // the folder is made when it is first needed, by the same account
+		st.User = u.String()
 	}
 	switch st.Engine {
 	case EngineDocker:

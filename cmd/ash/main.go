@@ -106,6 +106,8 @@ model you choose.
 		chatCommand(where),
 		configCommand(where),
 		dbCommand(where),
+		sandboxCommand(where),
+		relayCommand(),
 		guardCommand(),
 		upgradeCommand(where),
 		versionCommand(),

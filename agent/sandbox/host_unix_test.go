@@ -1,3 +1,5 @@
+//go:build unix
+
 package sandbox_test
 
 import (
@@ -11,5 +13,5 @@ func freeBytes(t *testing.T, path string) int64 {
 	if err := syscall.Statfs(path, &s); err != nil {
 		t.Fatal(err)
 	}
-	return int64(s.Bavail) * s.Bsize
+	return int64(s.Bavail) * int64(s.Bsize) //nolint:unconvert // differs between systems
 }
