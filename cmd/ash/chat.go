@@ -32,6 +32,7 @@ type chatFlags struct {
 	thread  string
 	last    bool
 	json    bool
+	here    bool
 }
 
 func chatCommand(home func() (string, error)) *cobra.Command {
@@ -46,14 +47,26 @@ the home itself while it runs.
 With -m it sends one message, prints the answer and ends. What is piped in is
 added to the message, or is the message. With --json every event is one line.
 
-Exit codes: 0 answered, 1 failed, 2 wrong usage, 3 model or server unavailable, 130 interrupted.`,
+With --here the conversation works in the git repository around the current
+folder, or in that folder, in place of Ash's own: as a programming agent.
+
+What must be approved is asked in the terminal. Where nobody can be asked
+(input is piped in, or --json), it is left waiting, in the browser and in
+"ash chat --last".
+
+Exit codes: 0 answered, 1 failed, 2 wrong usage, 3 model or server unavailable,
+4 waits for your decision, 130 interrupted.`,
 		Example: `  ash chat
   ash chat -m "What did we say about the tax folder?"
   git diff | ash chat -m "Review this" --model ollama/qwen3:8b
-  ash chat --last -m "Shorter, please" --json`,
+  ash chat --last -m "Shorter, please" --json
+  ash chat --here -m "Why does the build fail?"`,
 		Args: func(cmd *cobra.Command, args []string) error {
 			if f.thread != "" && f.last {
 				return usageError{errors.New("--thread and --last exclude each other")}
+			}
+			if f.thread != "" && f.here {
+				return usageError{errors.New("--thread and --here exclude each other: a conversation keeps its folder")}
 			}
 			return usageArgs(cobra.NoArgs)(cmd, args)
 		},
@@ -63,6 +76,7 @@ Exit codes: 0 answered, 1 failed, 2 wrong usage, 3 model or server unavailable, 
 	flags.StringVarP(&f.message, "message", "m", "", "send this one message and print the answer")
 	flags.StringVar(&f.thread, "thread", "", "go on in this conversation (its id stands in the browser's address)")
 	flags.BoolVar(&f.last, "last", false, "go on in the newest conversation")
+	flags.BoolVar(&f.here, "here", false, "work in the current folder's repository (with --last: in the newest conversation there)")
 	flags.BoolVar(&f.json, "json", false, "print events as JSON, one a line")
 	f.register(flags)
 	return cmd
@@ -90,7 +104,12 @@ func runChat(cmd *cobra.Command, home func() (string, error), f chatFlags) (err 
 		return err
 	}
 	defer func() { err = errors.Join(err, link.close()) }()
-	t := &terminal{link: link, in: in, out: cmd.OutOrStdout(), notes: cmd.ErrOrStderr(), json: f.json, interrupts: interrupts}
+	t := &terminal{link: link, in: in, out: cmd.OutOrStdout(), notes: cmd.ErrOrStderr(), json: f.json, ask: !piped && !f.json, interrupts: interrupts}
+	if t.ask {
+		reading, done := context.WithCancel(ctx)
+		defer done()
+		t.typed = t.lines(reading)
+	}
 	if err := t.choose(ctx, f); err != nil {
 		return err
 	}
@@ -136,8 +155,12 @@ type terminal struct {
 	out        io.Writer
 	notes      io.Writer
 	json       bool
+	ask        bool             // somebody is there to decide
+	typed      <-chan string    // lines of in, when somebody is there
+	early      []string         // lines typed before they were asked for
 	model      string           // of the conversation from here on; "" leaves it
 	thread     agent.ID         // "" until something is said in a new one
+	root, dir  string           // where a new one works: --here
 	interrupts <-chan os.Signal // Ctrl-C, and the request to end
 	leaving    bool             // the request to end came
 }
@@ -147,6 +170,11 @@ func (t *terminal) choose(ctx context.Context, f chatFlags) (err error) {
 	if !t.link.own() || f.thread != "" || f.last { // otherwise the flag already stands in the settings
 		t.model = f.model
 	}
+	if f.here {
+		if err := t.settleHere(ctx); err != nil {
+			return err
+		}
+	}
 	switch {
 	case f.thread != "":
 		t.thread, err = agent.ParseID(f.thread)
@@ -155,6 +183,9 @@ func (t *terminal) choose(ctx context.Context, f chatFlags) (err error) {
 		threads, err := t.link.threads(ctx)
 		if err != nil {
 			return err
+		}
+		if f.here {
+			threads = slices.DeleteFunc(threads, func(x handlers.ControlThread) bool { return x.Root != t.root })
 		}
 		if len(threads) == 0 {
 			return agent.Errorf(agent.CodeNotFound, "There is no conversation yet.")
@@ -167,6 +198,7 @@ func (t *terminal) choose(ctx context.Context, f chatFlags) (err error) {
 
 const chatHelp = `/new       begin another conversation
 /continue  go on after an answer that was cut off
+/waiting   decide about what waits for you here
 /help      this text
 /quit      leave (Ctrl-D does too)
 Ctrl-C stops an answer; at the prompt it leaves.`
@@ -176,20 +208,12 @@ func (t *terminal) converse(ctx context.Context) error {
 	fmt.Fprintln(t.notes, "Ash · /help for help, Ctrl-D to leave")
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	lines := t.lines(ctx)
+	t.ask = !t.json
+	if t.typed == nil {
+		t.typed = t.lines(ctx)
+	}
+	leave, failure := false, t.takeUp(ctx)
 	for {
-		fmt.Fprint(t.notes, "› ")
-		var line string
-		var more bool
-		select {
-		case line, more = <-lines:
-		case <-t.interrupts:
-		}
-		if !more {
-			fmt.Fprintln(t.notes)
-			return nil
-		}
-		leave, failure := t.obey(ctx, line)
 		switch {
 		case leave || t.leaving:
 			return nil
@@ -198,6 +222,36 @@ func (t *terminal) converse(ctx context.Context) error {
 		case failure != nil:
 			fmt.Fprintln(t.notes, agent.PublicOf(failure))
 		}
+		line, more, err := t.next(ctx)
+		if !more || err != nil {
+			fmt.Fprintln(t.notes)
+			return nil
+		}
+		leave, failure = t.obey(ctx, line)
+	}
+}
+
+// next asks for a line of the prompt. Those typed ahead come first.
+func (t *terminal) next(ctx context.Context) (line string, more bool, err error) {
+	fmt.Fprint(t.notes, "› ")
+	if len(t.early) > 0 {
+		line, t.early = t.early[0], t.early[1:]
+		fmt.Fprintln(t.notes, shown(line))
+		return line, true, nil
+	}
+	return t.line(ctx)
+}
+
+// line waits for a line; more is false at the end of the input. The error is context.Canceled for an interrupt.
+func (t *terminal) line(ctx context.Context) (line string, more bool, err error) {
+	select {
+	case line, more = <-t.typed:
+		return line, more, nil
+	case s := <-t.interrupts:
+		t.leaving = t.leaving || s != os.Interrupt
+		return "", false, context.Canceled
+	case <-ctx.Done():
+		return "", false, ctx.Err()
 	}
 }
 
@@ -234,6 +288,11 @@ func (t *terminal) obey(ctx context.Context, line string) (leave bool, err error
 		fmt.Fprintln(t.notes, chatHelp)
 	case "/new":
 		t.thread = ""
+	case "/waiting":
+		if t.thread == "" {
+			return false, agent.Errorf(agent.CodeInvalid, "Nothing was said yet.")
+		}
+		return false, t.takeUp(ctx)
 	case "/continue":
 		if t.thread == "" {
 			return false, agent.Errorf(agent.CodeInvalid, "Nothing was said yet.")
@@ -254,7 +313,7 @@ func (t *terminal) obey(ctx context.Context, line string) (leave bool, err error
 // say posts one message and prints the answer.
 func (t *terminal) say(ctx context.Context, text string) error {
 	if t.thread == "" {
-		made, err := t.link.create(ctx)
+		made, err := t.link.create(ctx, handlers.ControlNewThread{Root: t.root, Dir: t.dir})
 		if err != nil {
 			return err
 		}
@@ -265,39 +324,6 @@ func (t *terminal) say(ctx context.Context, text string) error {
 		p, err := t.link.post(ctx, t.thread, m)
 		return p.Turn, err
 	})
-}
-
-// follow sets off a turn with begin and prints until that turn rests. Ctrl-C
-// stops the answer; the turn's end is then told like any other.
-func (t *terminal) follow(ctx context.Context, begin func(context.Context) (agent.ID, error)) error {
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
-	stream, err := t.link.follow(ctx, t.thread)
-	if err != nil {
-		return err
-	}
-	defer stream.close()
-	turn, err := begin(ctx)
-	if err != nil {
-		return err
-	}
-	defer t.stopOnInterrupt(ctx, cancel)()
-	p := &printer{out: t.out, notes: t.notes, json: t.json}
-	for ev, err := range stream.events() {
-		if ctx.Err() != nil {
-			return ctx.Err() // interrupted twice
-		}
-		if err == nil {
-			err = p.print(ev)
-		}
-		if err != nil {
-			return err
-		}
-		if ev.Kind == "turn" && ev.Turn == turn && resting(ev.State) {
-			return p.end(ev.State)
-		}
-	}
-	return nil
 }
 
 // stopOnInterrupt makes Ctrl-C press Stop until the returned function is called. Who

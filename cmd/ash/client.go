@@ -9,6 +9,7 @@ import (
 	"iter"
 	"net"
 	"net/http"
+	"net/url"
 	"strings"
 	"time"
 
@@ -45,8 +46,32 @@ func (c *client) threads(ctx context.Context) (t []handlers.ControlThread, err e
 	return t, c.call(ctx, http.MethodGet, "/threads", nil, &t)
 }
 
-func (c *client) create(ctx context.Context) (t handlers.ControlThread, err error) {
-	return t, c.call(ctx, http.MethodPost, "/threads", struct{}{}, &t)
+func (c *client) create(ctx context.Context, n handlers.ControlNewThread) (t handlers.ControlThread, err error) {
+	return t, c.call(ctx, http.MethodPost, "/threads", n, &t)
+}
+
+// waiting returns the calls that wait for the person in a thread and in the helpers that work for it.
+func (c *client) waiting(ctx context.Context, thread agent.ID) (w []handlers.ControlCall, err error) {
+	return w, c.call(ctx, http.MethodGet, "/threads/"+string(thread)+"/waiting", nil, &w)
+}
+
+func (c *client) decide(ctx context.Context, call agent.ID, d handlers.ControlDecision) (out handlers.ControlCall, err error) {
+	return out, c.call(ctx, http.MethodPost, "/calls/"+string(call)+"/decide", d, &out)
+}
+
+// halt is the kill switch.
+func (c *client) halt(ctx context.Context) (h handlers.ControlHalted, err error) {
+	return h, c.call(ctx, http.MethodPost, "/stop", struct{}{}, &h)
+}
+
+// place asks about a folder to work in.
+func (c *client) place(ctx context.Context, folder string) (p handlers.ControlPlace, err error) {
+	return p, c.call(ctx, http.MethodGet, "/places?folder="+url.QueryEscape(folder), nil, &p)
+}
+
+// declare says whether a folder is the person's own.
+func (c *client) declare(ctx context.Context, p handlers.ControlPlace) (out handlers.ControlPlace, err error) {
+	return out, c.call(ctx, http.MethodPost, "/places", p, &out)
 }
 
 func (c *client) post(ctx context.Context, thread agent.ID, m handlers.ControlMessage) (p handlers.ControlPosted, err error) {

@@ -179,7 +179,7 @@ func TestEndsInTime(t *testing.T) {
 	c, err := dial(t.Context(), filepath.Join(home, socketName))
 	must(t, err)
 	defer c.close()
-	made, err := c.create(t.Context())
+	made, err := c.create(t.Context(), handlers.ControlNewThread{})
 	must(t, err)
 	page := p.stream("/chat/" + string(made.ID) + "/events?since=")
 	stream, err := c.follow(t.Context(), made.ID)
