@@ -116,10 +116,10 @@ func TestIndexPageIsWhole(t *testing.T) {
 		for i := range 40 {
 			fmt.Fprintf(&b, "<div class=row><a href=/item/%d>Story number %d</a> <span>by somebody</span></div>", i, i)
 		}
-		_, _ = io.WriteString(rw, "<html><title>News</title><body><h1>News</h1>"+b.String())
+		_, _ = io.WriteString(rw, "<html><title>News</title><body><h1>News</h1><div style='Visibility : hidden'>unseen</div><select><option>unseen</select><svg><text>unseen</text></svg>"+b.String())
 	})
 	text, _ := call(t, w, Arguments{URL: s.URL})
-	if strings.Count(text, "Story number") != 40 || !strings.Contains(text, "[Story number 7]("+s.URL+"/item/7)") {
+	if strings.Count(text, "Story number") != 40 || !strings.Contains(text, "[Story number 7]("+s.URL+"/item/7)") || strings.Contains(text, "unseen") {
 		t.Errorf("an index page:\n%s", text)
 	}
 }
@@ -387,7 +387,7 @@ func TestCraftedPages(t *testing.T) {
 	} {
 		start := time.Now()
 		p := newWriter().read(t.Context(), markup, address)
-		if d := time.Since(start); p.failed != nil || d > readTime {
+		if d := time.Since(start); p.failed != nil || (d > readTime && !underRace) {
 			t.Errorf("%s: %v in %v", name, p.failed, d)
 		}
 		if len(p.text) > 5*maxMarkup {
