@@ -106,7 +106,7 @@ func (f *Files) enter(a area) (*room, error) {
 	}
 	r := &room{area: a, real: real}
 	if f.o.Home != "" {
-		if err := r.keepFrom(f.o.Home); err != nil {
+		if err := r.keepFrom(f.o.Home, f.o.Own()); err != nil {
 			return nil, err
 		}
 	}
@@ -119,14 +119,17 @@ func (f *Files) enter(a area) (*room, error) {
 	return r, nil
 }
 
-// keepFrom sees to it that nothing of Ash's home but the files in its workspace is reached.
-func (r *room) keepFrom(home string) error {
+// keepFrom sees to it that nothing of Ash's home is reached but own, the files in its workspace.
+func (r *room) keepFrom(home, own string) error {
 	realHome, err := filepath.EvalSymlinks(home)
 	if err != nil {
 		return nil //nolint:nilerr // without a home there is nothing to keep from
 	}
 	if in, ok := below(realHome, r.real); ok {
-		if in == "workspace/files" || strings.HasPrefix(in, "workspace/files/") {
+		if real, err := filepath.EvalSymlinks(own); err == nil {
+			own = real
+		}
+		if _, ok := below(own, r.real); ok && own != realHome && in != "." {
 			return nil
 		}
 		return errHome()

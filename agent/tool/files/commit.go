@@ -36,9 +36,9 @@ type swap struct {
 	gone    bool   // the file is to be removed
 	mode    fs.FileMode
 	version Version
-	before  []byte   // what version keeps
-	undoes  agent.ID // version that this undoes
-	labels  agent.Labels
+	before  []byte       // what version keeps
+	undoes  agent.ID     // version that this undoes
+	labels  agent.Labels // of the new contents
 }
 
 // commit makes a change of a target, whose turn it is, and keeps what was there.
@@ -51,8 +51,9 @@ func (f *Files) commit(ctx context.Context, env tool.Env, t *target, c change, l
 	return f.swap(ctx, w)
 }
 
-// swap replaces a file as a whole. Whatever fails, and wherever the process dies, the old or the new contents are there; the version and the
-// record of where the new ones come from are stored before they are in place, so that these are never taken for the person's own.
+// swap replaces a file as a whole. Whatever fails, and wherever the process dies, the old or the new contents are there. The version is
+// stored before, and so is a record that says that a stranger had a hand in the new contents: they are never taken for the
+// person's own. A harmless record comes after: without it they count as unknown.
 func (f *Files) swap(ctx context.Context, w *swap) error {
 	known := agent.Labels(nil)
 	if w.was.info != nil {
@@ -79,16 +80,20 @@ func (f *Files) swap(ctx context.Context, w *swap) error {
 		return errors.Join(err, roll(undo))
 	}
 	undo = append(undo, func() error { return f.o.Versions.DropFileVersion(storing, w.version.ID, w.undoes) })
-	if !w.gone {
-		if err := f.o.Provenance.Wrote(ctx, w.base, w.path, w.version.After, w.labels); err != nil {
+	record := func() error { return f.o.Provenance.Wrote(storing, w.base, w.path, w.version.After, w.labels) }
+	if w.labels.Untrusted() {
+		if err := record(); err != nil {
 			return errors.Join(err, roll(undo))
 		}
-		if w.was.info != nil {
-			undo = append(undo, func() error { return f.o.Provenance.Wrote(storing, w.base, w.path, w.was.hash, known) })
-		}
+		undo = append(undo, func() error { return f.o.Provenance.Wrote(storing, w.base, w.path, w.was.hash, known) })
 	}
 	if err := w.place(ctx, dir, temp); err != nil {
 		return errors.Join(err, roll(undo))
+	}
+	if !w.labels.Untrusted() {
+		if err := record(); err != nil {
+			f.o.Log.WarnContext(ctx, "where a file came from is not recorded: it will count as unknown", slog.String("call", string(w.version.Call)), slog.Any("error", err))
+		}
 	}
 	for _, d := range append([]string{path.Dir(w.path)}, made...) {
 		if err := syncDir(w.root, d); err != nil {

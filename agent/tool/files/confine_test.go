@@ -204,6 +204,13 @@ func TestFoldersOfTheSystemAndOfAsh(t *testing.T) {
 	for _, inside := range []string{"", "vault", "workspace", "workspace/files2"} {
 		try(filepath.Join(home, inside), "identity.age", agent.CodeDenied)
 	}
+	elsewhere := newDesk(t, func(o *files.Options) {
+		o.Home, o.Own = home, func() string { return filepath.Join(home, "workspace", "files2") }
+	})
+	elsewhere.env.Root = filepath.Join(home, "workspace", "files2")
+	elsewhere.does("file_read", arguments{"path": "x"})
+	elsewhere.env.Root = filepath.Join(home, "workspace", "files")
+	elsewhere.refuses(agent.CodeDenied, "its own data", "file_read", arguments{"path": "mine.txt"})
 	d.env.Root = filepath.Dir(home)
 	contains(t, d.does("file_search", arguments{"pattern": "findme", "all": true}), "Nothing matches")
 	d.ok(os.Symlink(home, filepath.Join(filepath.Dir(home), "way-in")))

@@ -6,6 +6,7 @@ import (
 	"io"
 	"io/fs"
 	"log/slog"
+	"path/filepath"
 	"time"
 
 	"ash/agent"
@@ -69,6 +70,7 @@ type Options struct {
 	Attachments Attachments              // nil: pictures and PDFs are refused
 	Redact      func(text string) string // takes secrets out of the diffs that are stored; nil: nothing is one
 	Home        string                   // of Ash, absolute: out of reach. "" in tests
+	Own         func() string            // the folder in Home that is not: nil is <Home>/workspace/files
 	Mount       string                   // where commands see the root, such as "/work": understood as the root
 	Log         *slog.Logger
 }
@@ -83,6 +85,10 @@ type Files struct {
 func New(o Options) *Files {
 	if o.Folders == nil {
 		o.Folders = func() []Folder { return nil }
+	}
+	if o.Own == nil {
+		own := filepath.Join(o.Home, "workspace", "files")
+		o.Own = func() string { return own }
 	}
 	if o.Redact == nil {
 		o.Redact = func(text string) string { return text }

@@ -91,6 +91,7 @@ func TestChangedInTheLastMoment(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			d := newDesk(t)
 			d.put("f.txt", "one\n")
+			d.env.Labels = tool.Untrusted("example.org") // recorded right before the file is replaced
 			d.records.wrote = func(string, string) { d.records.wrote = nil; c.meanwhile(d) }
 			d.refuses(agent.CodeConflict, c.words, "file_edit", edits("one", "two"))
 			c.check(d)
@@ -101,6 +102,7 @@ func TestChangedInTheLastMoment(t *testing.T) {
 		})
 	}
 	d := newDesk(t)
+	d.env.Labels = tool.Untrusted("example.org")
 	d.records.wrote = func(string, string) { d.records.wrote = nil; d.put("new.txt", "somebody else's\n") }
 	d.refuses(agent.CodeConflict, "changed by something else", "file_write", arguments{"path": "new.txt", "content": "mine\n"})
 	d.holds("new.txt", "somebody else's\n")
@@ -132,34 +134,38 @@ func TestApprovalIsForWhatWasShown(t *testing.T) {
 		return c
 	}
 	runs := func(c agent.ToolCall) error {
-		_, err := box.Run(t.Context(), agent.Situation{}, c, func(string) {})
+		out, err := box.Run(t.Context(), agent.Situation{}, c, func(string) {})
+		if err == nil && out.Failed {
+			err = agent.Errorf(agent.CodeConflict, "%s", textOf(out))
+		}
 		return err
 	}
+	changed := func(err error) bool { return err != nil && strings.Contains(agent.PublicOf(err), "changed by something else") }
 	d.put("f.txt", "one two\n")
 	d.ok(runs(approve("file_edit", edits("one", "1"))))
 	d.holds("f.txt", "1 two\n")
 
 	c := approve("file_edit", edits("two", "2"))
 	d.put("f.txt", "two, but another text\n")
-	if err := runs(c); agent.CodeOf(err) != agent.CodeConflict {
+	if err := runs(c); !changed(err) {
 		t.Errorf("edit of a changed file: %v", err)
 	}
 	d.holds("f.txt", "two, but another text\n")
 	c = approve("file_edit", edits("two", "2"))
 	d.put("f.txt", "no such passage\n")
-	if err := runs(c); agent.CodeOf(err) != agent.CodeConflict {
+	if err := runs(c); !changed(err) {
 		t.Errorf("edit that does not fit any more: %v", err)
 	}
 	c = approve("file_write", arguments{"path": "g.txt", "content": "new\n"})
 	d.put("g.txt", "it is there meanwhile\n")
-	if err := runs(c); agent.CodeOf(err) != agent.CodeConflict {
+	if err := runs(c); !changed(err) {
 		t.Errorf("write over what was not there: %v", err)
 	}
 	d.holds("g.txt", "it is there meanwhile\n")
 	// The same path in another root is another file.
 	c = approve("file_write", arguments{"path": "h.txt", "content": "new\n"})
 	d.root = t.TempDir()
-	if err := runs(c); agent.CodeOf(err) != agent.CodeConflict {
+	if err := runs(c); !changed(err) {
 		t.Errorf("write in another root: %v", err)
 	}
 	d.absent("h.txt")
@@ -169,6 +175,7 @@ func TestCancelledCallsChangeNothing(t *testing.T) {
 	d := newDesk(t)
 	d.put("f.txt", "one\n")
 	ctx, cancel := context.WithCancel(t.Context())
+	d.env.Labels = tool.Untrusted("example.org")
 	d.records.wrote = func(string, string) { d.records.wrote = nil; cancel() }
 	if _, err := d.tool("file_edit").Run(ctx, d.env, raw(t, edits("one", "two")), func(string) {}); err == nil {
 		t.Error("no error")
@@ -197,6 +204,7 @@ func TestChild(t *testing.T) {
 	d.env.Root = d.root
 	switch inChild() {
 	case "hang": // between the temp file and the rename
+		d.env.Labels = tool.Untrusted("example.org")
 		d.records.wrote = func(string, string) {
 			d.ok(os.WriteFile(d.root+".ready", nil, 0o600))
 			select {}

@@ -48,7 +48,9 @@ func (f *Files) undo(ctx context.Context, v Version) error {
 		return f.errDiffers(v, was)
 	}
 	w := &swap{spot: s, was: was, gone: v.Before == "", mode: v.Mode, undoes: v.ID, labels: v.Labels}
-	if !w.gone {
+	if w.gone {
+		w.labels = nil
+	} else {
 		if w.data, err = f.o.Versions.FileVersionBytes(ctx, v.ID); err != nil {
 			return err
 		}

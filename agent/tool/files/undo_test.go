@@ -2,11 +2,13 @@ package files_test
 
 import (
 	"errors"
+	"fmt"
 	"os"
 	"strings"
 	"testing"
 
 	"ash/agent"
+	"ash/agent/tool"
 )
 
 func TestUndoAndUndoingThat(t *testing.T) {
@@ -130,6 +132,7 @@ func TestWhatFailsChangesNothing(t *testing.T) {
 	} {
 		d := newDesk(t)
 		d.put("f.txt", "one\n")
+		d.env.Labels = tool.Untrusted("example.org")
 		fail(d)
 		for _, a := range []arguments{{"path": "f.txt", "content": "two\n"}, {"path": "new/g.txt", "content": "two\n"}} {
 			if _, _, err := d.call("file_write", a); err == nil {
@@ -142,13 +145,30 @@ func TestWhatFailsChangesNothing(t *testing.T) {
 	}
 	d := newDesk(t)
 	d.put("f.txt", "one\n")
+	d.ok(d.records.Wrote(t.Context(), d.root, "f.txt", hashOf("one\n"), tool.Untrusted("first.example")))
+	d.env.Labels = tool.Untrusted("example.org")
 	d.records.broken = errors.New("disk on fire")
 	_, _, err := d.call("file_write", arguments{"path": "f.txt", "content": "two\n"})
 	if err == nil {
 		t.Error("no error")
 	}
+	failed := d.lastCall()
 	d.records.broken = nil
-	if all, err := d.files.Changes(t.Context(), d.lastCall()); err != nil || len(all) != 0 {
+	if _, out, err := d.call("file_read", arguments{"path": "f.txt"}); err != nil || !strings.Contains(fmt.Sprint(out.Labels), "first.example") {
+		t.Errorf("what is there still has labels %v (%v)", out.Labels, err)
+	}
+	// So has what stays because something else changes the file.
+	d.records.wrote = func(string, string) { d.records.wrote = nil; d.put("f.txt", "other\n") }
+	d.refuses(agent.CodeConflict, "changed", "file_write", arguments{"path": "f.txt", "content": "two\n"})
+	d.put("f.txt", "one\n")
+	if _, out, err := d.call("file_read", arguments{"path": "f.txt"}); err != nil || !strings.Contains(fmt.Sprint(out.Labels), "first.example") {
+		t.Errorf("what is there still has labels %v (%v)", out.Labels, err)
+	}
+	// What bears nothing of a stranger's is written though its record fails: it counts as unknown then.
+	d.env.Labels, d.records.broken = nil, errors.New("disk on fire")
+	d.does("file_write", arguments{"path": "f.txt", "content": "three\n"})
+	d.records.broken = nil
+	if all, err := d.files.Changes(t.Context(), failed); err != nil || len(all) != 0 {
 		t.Errorf("versions of what never happened: %v %v", all, err)
 	}
 }
