@@ -67,13 +67,17 @@ const (
 	cSecWeak
 	cAnnounce // words that announce instructions before a colon
 	cDisarm
+	cNotSens // looks like a word for secrets and is none
+	cThis
+	cYour
+	cTopic   // a word between instructions and what they are about
 	cDest    // an address on the network
 	concepts // how many
 )
 
 // conceptNames are in the order of the constants.
 var conceptNames = [...]string{"", "ign", "prev", "inst", "override", "ignabove", "newinst", "youare", "persona", "assist", "vocative", "must", "sysprompt", "reveal", "send", "sens", "user", "hide", "hidefull", "noask",
-	"run", "cmd", "danger", "memverb", "memory", "forever", "authority", "urgent", "task", "steer", "side", "object", "fence", "secvocab", "mention", "neg", "indirect", "own", "benign", "to", "modal", "token", "label", "rotten", "backway", "ignweak", "instweak", "secweak", "announce", "disarm", "dest"}
+	"run", "cmd", "danger", "memverb", "memory", "forever", "authority", "urgent", "task", "steer", "side", "object", "fence", "secvocab", "mention", "neg", "indirect", "own", "benign", "to", "modal", "token", "label", "rotten", "backway", "ignweak", "instweak", "secweak", "announce", "disarm", "notsens", "this", "your", "topic", "dest"}
 
 // lexicon finds phrases in words. It is built once and read only.
 type lexicon struct {

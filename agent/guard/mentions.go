@@ -53,13 +53,16 @@ func (p *page) context(x signal, decoded bool) float64 {
 	case sec >= 1 && told:
 		f = .4
 	case sec >= 1 && quoted:
-		f = .5
+		f = .42
 	case sec >= 1:
 		f = .85
 	case told && quoted:
 		f = .5
 	case told:
 		f = .75
+	}
+	if f == 1 && (x.rule.family == famFence || x.rule == &ruleLabel) && p.inCode(start) {
+		f = .6 // documents show control tokens as code
 	}
 	if decoded || x.hidden {
 		f = max(f, .8)
@@ -76,7 +79,7 @@ func (p *page) mentioned(i int32) bool {
 
 // quoted reports whether text[start:end] stands in quotation marks or code on its line, in a code fence or a block quote.
 func (p *page) quoted(start, end int) bool {
-	if i := sort.Search(len(p.ctx.fences), func(i int) bool { return p.ctx.fences[i].end > start }); i < len(p.ctx.fences) && p.ctx.fences[i].start <= start {
+	if p.inCode(start) {
 		return true
 	}
 	from := max(0, start-300)
@@ -96,6 +99,16 @@ func (p *page) quoted(start, end int) bool {
 		}
 	}
 	return false
+}
+
+// inCode reports whether start stands in a code fence or between backquotes.
+func (p *page) inCode(start int) bool {
+	if i := sort.Search(len(p.ctx.fences), func(i int) bool { return p.ctx.fences[i].end > start }); i < len(p.ctx.fences) && p.ctx.fences[i].start <= start {
+		return true
+	}
+	from := max(0, start-300)
+	line := from + strings.LastIndexByte(p.text[from:start], '\n') + 1
+	return strings.Count(p.text[line:start], "`")%2 == 1
 }
 
 // codeFences returns what stands between lines of ``` or ~~~, and in <pre>.

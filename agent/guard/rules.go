@@ -30,8 +30,9 @@ type rule struct {
 	anchor concept
 	needs  []need
 	weight float64
-	direct bool // the anchor must be said as a command, not told about
+	direct bool // the anchor must be said as a command, not told about; what it needs stands in the same sentence
 	boosts []boost
+	last   float64 // added when the anchor ends its sentence
 }
 
 // boost adds to a rule's weight when its need is met.
@@ -61,26 +62,27 @@ var rules = [...]rule{
 	{name: "new-role", family: famRole, anchor: cYouAre, needs: []need{near(12, cPersona)}, weight: .6, why: "It gives the assistant another role, without limits."},
 	{name: "role", family: famRole, anchor: cYouAre, weight: .14, why: "It tells the assistant who to be."},
 	{name: "addressed", family: famAddress, anchor: cVocative, weight: .48, why: "It speaks to the assistant rather than to a reader."},
-	{name: "reveal-prompt", family: famExfil, anchor: cReveal, needs: []need{near(8, cSysPrompt)}, weight: .6, direct: true, why: "It asks for the assistant's own instructions."},
+	{name: "reveal-prompt", family: famExfil, anchor: cReveal, needs: []need{near(8, cSysPrompt)}, weight: .45, direct: true, why: "It asks for the assistant's own instructions.",
+		boosts: []boost{more(.18, 8, cYour, cMust, cTask)}},
 	{name: "send-secrets", family: famExfil, anchor: cSend, needs: []need{near(14, cSens)}, weight: .22, direct: true, why: "It asks to send private data somewhere.",
 		boosts: []boost{more(.22, 18, cUser), more(.22, 26, cDest), more(.14, 20, cHide, cHideFull, cNoAsk), more(.12, 6, cMust)}},
 	{name: "reveal-secrets", family: famExfil, anchor: cReveal, needs: []need{near(10, cSens), near(14, cUser)}, weight: .25, direct: true, why: "It asks for the user's private data."},
 	{name: "send-out", family: famExfil, anchor: cSend, needs: []need{near(14, cDest), near(8, cMust, cTask, cVocative)}, weight: .16, direct: true, why: "It asks to send something to an address."},
-	{name: "keep-from-user", family: famSecrecy, anchor: cHideFull, weight: .63, why: "It wants something kept from you."},
+	{name: "keep-from-user", family: famSecrecy, anchor: cHideFull, weight: .43, why: "It wants something kept from you.", boosts: []boost{more(.22, 2, cThis)}, last: .22},
 	{name: "keep-from", family: famSecrecy, anchor: cHide, needs: []need{near(8, cUser)}, weight: .36, why: "It wants something kept from you."},
 	{name: "quietly", family: famSecrecy, anchor: cHide, weight: .1, why: "It asks for discretion."},
 	{name: "unasked", family: famTool, anchor: cNoAsk, weight: .28, why: "It wants something done without asking you."},
 	{name: "run-command", family: famTool, anchor: cRun, needs: []need{near(7, cCmd)}, weight: .12, direct: true, why: "It asks to run a command or tool.",
 		boosts: []boost{more(.2, 12, cVocative), more(.18, 8, cNoAsk), more(.1, 5, cMust)}},
 	{name: "run-danger", family: famTool, anchor: cDanger, needs: []need{near(12, cRun, cMust)}, weight: .28, why: "It asks for something that destroys or leaks.",
-		boosts: []boost{more(.22, 30, cVocative, cNoAsk, cHide, cHideFull), more(.1, 10, cMust)}},
+		boosts: []boost{more(.22, 30, cVocative, cHideFull), more(.1, 30, cNoAsk), more(.1, 10, cMust), more(.2, 20, cUser)}},
 	{name: "act", family: famTool, anchor: cSide, needs: []need{near(10, cObject, cDest), near(6, cMust, cTask)}, weight: .16, direct: true, why: "It asks for an action with effects.",
 		boosts: []boost{more(.18, 14, cNoAsk), more(.18, 14, cVocative)}},
 	{name: "remember", family: famPersist, anchor: cMemVerb, needs: []need{near(10, cMemory, cSysPrompt)}, weight: .26, direct: true, why: "It wants to be written into memory or identity.",
 		boosts: []boost{more(.22, 26, cForever), more(.1, 10, cMust)}},
 	{name: "standing-order", family: famPersist, anchor: cForever, needs: []need{near(18, cSend, cHide, cHideFull, cNoAsk, cSteer, cIgn), near(26, cSens, cDest, cHideFull, cNoAsk, cSteer, cUser)}, weight: .22, why: "It sets a standing order.",
 		boosts: []boost{more(.15, 26, cDest), more(.15, 26, cSens)}},
-	{name: "whenever", family: famPersist, anchor: cForever, needs: []need{near(5, cUser), near(26, cDest, cSteer, cHide, cSend)}, weight: .34, why: "It sets a standing order."},
+	{name: "whenever", family: famPersist, anchor: cForever, needs: []need{near(5, cUser), near(26, cDest, cSteer, cHide)}, weight: .34, why: "It sets a standing order."},
 	{name: "every-answer", family: famPersist, anchor: cForever, needs: []need{near(18, cTask, cSteer)}, weight: .36, why: "It wants a say in every answer."},
 	{name: "remember-always", family: famPersist, anchor: cMemVerb, needs: []need{near(5, cForever)}, weight: .16, direct: true, why: "It wants to be kept for good."},
 	{name: "disarm", family: famTool, anchor: cDisarm, weight: .28, why: "It wants protections switched off."},

@@ -80,13 +80,14 @@ func (s *scanner) scan(ctx context.Context, text string, from *blob, depth int) 
 // page is a text taken apart, with what the rules ask about.
 type page struct {
 	reading
-	text     string
-	hits     []hit
-	at       [concepts][]hit // by concept, in order
-	roles    []uint8         // of each token
-	hidden   []run           // what a reader would not see
-	ctx      mentions
-	sections []int32 // paragraph of each token
+	text      string
+	hits      []hit
+	at        [concepts][]hit // by concept, in order
+	roles     []uint8         // of each token
+	hidden    []run           // what a reader would not see
+	ctx       mentions
+	sections  []int32 // paragraph of each token
+	sentences []int32
 }
 
 // Roles of single words before a verb.
@@ -98,6 +99,7 @@ const (
 	roleMust
 	roleOwn
 	roleBenign
+	roleTopic
 )
 
 func (s *scanner) newPage(text string) *page {
@@ -105,13 +107,18 @@ func (s *scanner) newPage(text string) *page {
 	p.hits = append(s.lex.find(p.tokens), p.destinations()...)
 	p.roles = make([]uint8, len(p.tokens))
 	p.sections = make([]int32, len(p.tokens))
-	n := int32(0)
+	p.sentences = make([]int32, len(p.tokens))
+	section, sentence := int32(0), int32(0)
 	for i, t := range p.tokens {
 		if t.brk == brkPara {
-			n++
+			section++
 		}
-		p.sections[i] = n
+		if t.brk >= brkHard {
+			sentence++
+		}
+		p.sections[i], p.sentences[i] = section, sentence
 	}
+	p.dropDoubles()
 	for _, h := range p.hits {
 		p.at[h.concept] = append(p.at[h.concept], h)
 		switch h.concept {
@@ -129,6 +136,8 @@ func (s *scanner) newPage(text string) *page {
 			p.roles[h.to-1] |= roleOwn
 		case cBenign:
 			p.roles[h.to-1] |= roleBenign
+		case cTopic:
+			p.roles[h.to-1] |= roleTopic
 		}
 	}
 	for c := range p.at { // destinations come last but stand anywhere
@@ -137,6 +146,26 @@ func (s *scanner) newPage(text string) *page {
 		}
 	}
 	return p
+}
+
+// dropDoubles takes out what only looks like a word for secrets, such as "password reset", and what a longer phrase says already.
+func (p *page) dropDoubles() {
+	if !slices.ContainsFunc(p.hits, func(h hit) bool { return h.concept == cNotSens || h.concept == cHideFull }) {
+		return
+	}
+	covers := map[concept]concept{cSens: cNotSens, cHide: cHideFull}
+	covered := map[concept]map[int32]bool{cNotSens: {}, cHideFull: {}}
+	for _, h := range p.hits {
+		if set, ok := covered[h.concept]; ok {
+			for i := h.from; i < h.to; i++ {
+				set[i] = true
+			}
+		}
+	}
+	p.hits = slices.DeleteFunc(p.hits, func(h hit) bool {
+		by, ok := covers[h.concept]
+		return ok && covered[by][h.from]
+	})
 }
 
 // signals runs the rules.
@@ -168,15 +197,18 @@ func (p *page) signals() []signal {
 // fire returns the weight of a rule at one anchor, 0 when it does not hold.
 func (p *page) fire(r *rule, h hit) float64 {
 	for _, n := range r.needs {
-		if !p.close(h, n) {
+		if !p.close(h, n, r.direct) {
 			return 0
 		}
 	}
 	w := r.weight
 	for _, b := range r.boosts {
-		if p.close(h, b.need) {
+		if p.close(h, b.need, false) {
 			w += b.add
 		}
+	}
+	if r.last > 0 && w == r.weight && (int(h.to) == len(p.tokens) || p.tokens[h.to].brk >= brkSoft) {
+		w += r.last
 	}
 	if r.direct {
 		w *= p.directness(int(h.from))
@@ -187,8 +219,12 @@ func (p *page) fire(r *rule, h hit) float64 {
 	return w
 }
 
-// close reports whether one of the concepts stands near h, in the same paragraph and not within h itself.
-func (p *page) close(h hit, n need) bool {
+// close reports whether one of the concepts stands near h, in the same paragraph or even sentence, and not within h itself.
+func (p *page) close(h hit, n need, sentence bool) bool {
+	where := p.sections
+	if sentence {
+		where = p.sentences
+	}
 	within := int32(n.within)
 	if unspacedAt(p.text, int(p.tokens[h.from].start)) {
 		within *= 2
@@ -198,15 +234,20 @@ func (p *page) close(h hit, n need) bool {
 		i := sort.Search(len(hits), func(i int) bool { return hits[i].from >= h.from-within-maxPhrase })
 		for ; i < len(hits) && hits[i].from <= h.to+within; i++ {
 			x := hits[i]
-			if x.to > h.from && x.from < h.to && !(x.concept == cPrev || x.concept == cUser || x.concept == cLabel) {
+			if x.to > h.from && x.from < h.to && !partOfAnchor(x.concept) {
 				continue
 			}
-			if x.to+within >= h.from && p.sections[x.from] == p.sections[h.from] {
+			if x.to+within >= h.from && where[x.from] == where[h.from] {
 				return true
 			}
 		}
 	}
 	return false
+}
+
+// partOfAnchor reports concepts that may be a part of the anchor's own phrase.
+func partOfAnchor(c concept) bool {
+	return c == cPrev || c == cUser || c == cThis || c == cYour
 }
 
 // directness tells how sure it is that the verb at token i is a command: 1 at the start of a clause or after "you must", little
@@ -248,6 +289,10 @@ func (p *page) ownWords(h hit) float64 {
 		}
 		if p.roles[i]&roleOwn != 0 {
 			w *= .4
+			break
+		}
+		if p.roles[i]&roleTopic != 0 && i > int(h.to) && p.tokens[i].brk < brkSoft {
+			w *= .6 // "the earlier instructions about parking"
 			break
 		}
 		if p.roles[i]&roleBenign != 0 && i < int(h.to)+3 {

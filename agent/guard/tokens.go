@@ -65,7 +65,7 @@ func (p *page) names() []signal {
 	var out []signal
 	for _, h := range p.at[cAssist] {
 		_, after := p.around(h)
-		if p.tokens[h.from].brk >= brkSoft && h.to < int32(len(p.tokens)) && (strings.HasPrefix(after, ":") || strings.HasPrefix(after, ",") || strings.HasPrefix(after, "：") || strings.HasPrefix(after, "，")) && p.beginsClause(h) {
+		if p.tokens[h.from].brk >= brkSoft && h.to < int32(len(p.tokens)) && (strings.HasPrefix(after, ":") || strings.HasPrefix(after, ",") || strings.HasPrefix(after, "：") || strings.HasPrefix(after, "，")) && p.beginsClause(h) && !(h.to == h.from+1 && strings.HasPrefix(after, ":")) {
 			out = append(out, signal{rule: &ruleName, from: h.from, to: h.to, weight: ruleName.weight})
 		}
 	}
