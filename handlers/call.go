@@ -41,6 +41,7 @@ func (p presenter) call(c agent.ToolCall) components.Call {
 		out.Lane = p.helpers.lane(p, c)
 	}
 	out.Undo = c.State == agent.CallFinished && out.Kind == agent.EffectWrite && p.helpers.undoable(c.ID)
+	out.Undone = out.Undo && p.helpers.undone(c.ID)
 	return out
 }
 

@@ -147,6 +147,7 @@ func (h *Messages) Undo(c echo.Context) error {
 	if h.Undoer == nil {
 		return agent.Errorf(agent.CodeUnavailable, "Nothing can be undone here.")
 	}
+	was := h.present(c).helpers.undone(call.ID)
 	if err := h.Undoer.Undo(c.Request().Context(), call.ID); err != nil {
 		return err
 	}
@@ -158,6 +159,9 @@ func (h *Messages) Undo(c echo.Context) error {
 		return err
 	}
 	notice := components.Notice{Kind: components.NoticeOK, Text: "Taken back: it is as it was before."}
+	if was {
+		notice.Text = "The change is there again."
+	}
 	return render(c, http.StatusOK, append(parts, components.StreamNotice(notice))...)
 }
 

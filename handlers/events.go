@@ -333,6 +333,7 @@ func (t *tab) conversation(thread agent.Thread) error {
 // restarted, or the page was away for longer than the feed remembers.
 func (t *tab) resync() error {
 	clear(t.open)
+	clear(t.live)
 	if err := t.rows(); err != nil || t.thread == "" {
 		return err
 	}

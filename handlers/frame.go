@@ -43,6 +43,11 @@ type Undoer interface {
 	Undoable(ctx context.Context, call agent.ID) bool
 }
 
+// Redoer is an Undoer that knows what was taken back: Undo then brings it again.
+type Redoer interface {
+	Undone(ctx context.Context, call agent.ID) bool
+}
+
 // Frame is what every page needs: the handlers of all resources share one.
 type Frame struct {
 	Markdown Markdown

@@ -66,3 +66,9 @@ func (h helpers) lane(p presenter, c agent.ToolCall) *components.Lane {
 func (h helpers) undoable(call agent.ID) bool {
 	return h.undoer != nil && h.undoer.Undoable(h.ctx, call)
 }
+
+// undone reports whether what a call changed was taken back.
+func (h helpers) undone(call agent.ID) bool {
+	r, ok := h.undoer.(Redoer)
+	return ok && r.Undone(h.ctx, call)
+}

@@ -44,6 +44,7 @@ type house struct {
 	llm     *llm.Providers
 	model   *llmtest.Server
 	tools   *handlers.Tools
+	pages   *handlers.Frame
 	browser *webtest.Browser
 }
 
@@ -116,6 +117,7 @@ func (h *house) serve(events *feed.Feed, files *attachment.Store, owner agent.ID
 		Markdown: markdown.New(), Reader: h.store, Latest: events.Last, Now: time.Now, Zone: time.UTC,
 		Settings: func() config.Config { return h.config.Current().Config() },
 	}
+	h.pages = frame
 	h.tools = &handlers.Tools{Frame: frame, Runs: h.store, Config: h.config, Halter: h.engine}
 	h.t.Cleanup(h.tools.Close)
 	streams := &handlers.Events{Frame: frame, Feed: events, Threads: h.store, Tails: h.store, Summaries: h.store, Stream: markdown.New(), Log: slog.New(slog.DiscardHandler)}
@@ -210,4 +212,24 @@ func (h *house) empty() agent.ID {
 	t, err := h.engine.CreateThread(context.Background(), agent.Origin{Channel: "web"})
 	h.must(err)
 	return t.ID
+}
+
+// newest is the conversation that changed last.
+func (h *house) newest() string {
+	h.t.Helper()
+	all, _, err := h.store.Threads(context.Background(), agent.ThreadFilter{Limit: 1})
+	h.must(err)
+	return string(all[0].ID)
+}
+
+// until waits for what happens beside the test.
+func (h *house) until(what string, cond func() bool) {
+	h.t.Helper()
+	for range 500 {
+		if cond() {
+			return
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+	h.t.Fatalf("it never came: %s", what)
 }

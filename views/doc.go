@@ -23,6 +23,7 @@
 //	#b-<short>         body of an answer: what markdown's patches address, beforeend or outerHTML
 //	#k-<short>         its reasoning
 //	#x-<short>         its tool calls
+//	#g-<short>         one decision about those that wait: components.DecideAll, empty when there are fewer than two
 //	#s-<short>         its status: attempts, waiting dots, how it ended badly
 //	#a-<short>         actions and receipt
 //	#c-<call id>       the card of a tool call
@@ -30,14 +31,23 @@
 //	#composer-action   the Send/Stop slot
 //	#thread-list       rows id="t-<thread id>" data-at="<sort key>", highest first
 //	#thread-head       title and menu above the conversation
-//	#badge-rail, #badge-tab  approvals waiting anywhere
+//	#l-<call id>       what a helper does, inside the card of the call that began it
+//	#inbox             entries id="w-<short of call>" data-at="<asked, unix ms>", longest waiting first
+//	#record            the card on the page of one call
+//	#badge-rail, #badge-tab  approvals and questions waiting anywhere
+//	#announce          what a screen reader is to say
 //	#notices           toasts
 //	#models, #p-<provider>, #r-<provider>, #set-<key>, #preview, #tokens, #diff, #offers
 //	                   what forms of Settings, Identity and Setup replace
+//	#sw-<tool>, #rule-<short>, #build
+//	                   what forms of Tools replace; #build asks for itself while the image is built
 //
 // An answer streams like this: StreamUpsert with State open; patches for #b- and
 // #k-; StreamStatus when a provider is tried; StreamCall per call; StreamClosed at the end
 // (or StreamUpsert with the final message, when the reader cannot be trusted to have it all).
+// A card that waits has a form for each way to decide, so that Enter in a field presses no other's button. The
+// hidden field place (components.Place) says where the card stands, and the answer is made for that place.
+//
 // Everything is keyed by id, so a fragment that arrives twice shows once, except
 // patches of markdown, which the stream must not repeat.
 //
@@ -75,11 +85,25 @@
 //	GET  /chat/{thread}/messages/{message}/edit    pages.EditForm with HX-Request, else pages.EditMessage
 //	POST /chat/{thread}/messages/{message}/edit    form, text
 //	POST /chat/{thread}/messages/{message}/regenerate | continue
-//	POST /chat/{thread}/calls/{call}/decide   decision=approve|deny|always, binding, reason, answer → StreamCall
+//	POST /chat/{thread}/calls/{call}/decide   binding, place, and decision=approve (answer, to a question) | deny (reason) | always (rule)
+//	                                          | edit (text.<name>, json.<name> or arguments) → StreamCall, StreamAll; by place StreamLane, the inbox's
+//	                                          entry, #record. 409 or 422 with a notice when it does not count; 409 with the card as it is now
+//	POST /chat/{thread}/messages/{message}/decide   decision=approve|deny, binding.<call> for each call → the same; 409 when some were left
+//	POST /chat/{thread}/calls/{call}/undo     → StreamCall
 //	POST /attachments                         file (one), X-CSRF-Token → components.Chip (with Problem and 4xx when refused)
 //	GET  /search?q=                           pages.Search; from the list (HX-Target div#thread-list): components.Rows
 //	GET  /palette?q=                          components.PaletteResults
-//	GET  /memory /tools /vault                pages.MemoryLater, ToolsLater, VaultLater
+//	GET  /memory /vault                       pages.MemoryLater, VaultLater
+//	GET  /inbox                               pages.Inbox; GET /inbox/events?since=&shown= is its stream: the house's, with entries
+//	GET  /tools?thread=                       pages.Tools
+//	POST /tools/{tool}/policy                 verdict=allow|ask|deny|"", thread → pages.ToolSwitch
+//	POST /tools/{tool}/try                    <input>.<name> for each argument → HX-Redirect or 303 to the conversation
+//	POST /tools/rules/{rule}/revoke           → takes #rule-<short> away
+//	POST /tools/folders                       path, do=add|remove|writable|readonly|own|disown → HX-Redirect or 303
+//	POST /tools/sandbox/build                 pages.BuildPanel; GET asks how far it is
+//	GET  /tools/runs?tool=&state=&text=&thread=&from=&until=&after=   pages.Runs; /tools/runs.csv the same as a table
+//	GET  /tools/runs/{call}                   pages.Record
+//	POST /stop                                every turn, command and helper ends → StreamNotice
 //	GET  /settings/{section}                  models, identity, general, appearance, about; /settings → models
 //	POST /settings/models                     kind, name, base_url, model → Models.Chain
 //	POST /settings/models/default             model → Models.Chain

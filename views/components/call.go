@@ -42,7 +42,8 @@ type Call struct {
 	Findings  []Finding
 	Exit      *int
 	Lane      *Lane // of a helper: its own calls
-	Undo      bool  // the change can be taken back
+	Undo      bool  // the change can be taken back, or brought again once it was
+	Undone    bool  // it was taken back
 	Place     Place // where the card stands
 	Started   time.Time
 	Duration  time.Duration // of the run; 0 while it runs

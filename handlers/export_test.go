@@ -1,0 +1,4 @@
+package handlers
+
+// Cell is what makes a text safe in a spreadsheet.
+var Cell = cell
