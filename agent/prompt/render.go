@@ -41,7 +41,7 @@ func (b *Builder) renderer(r agent.PromptRequest, f fence, limit int) *renderer 
 	return &renderer{
 		fence: f, model: r.Model, redact: b.redact, zone: b.zone(), limit: limit,
 		helper: r.Thread.ParentCall != "",
-		blobs: b.options.Blobs != nil, tools: len(r.Tools) > 0, used: make(map[string]bool),
+		blobs:  b.options.Blobs != nil, tools: len(r.Tools) > 0, used: make(map[string]bool),
 	}
 }
 

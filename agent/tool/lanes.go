@@ -26,7 +26,7 @@ func laneOf(f Family, t agent.Thread) lane {
 // setting takes effect with the next call.
 type lanes struct {
 	mu      sync.Mutex
-	running map[lane]int // none of them 0
+	running map[lane]int  // none of them 0
 	freed   chan struct{} // closed and replaced when a place becomes free
 }
 

@@ -127,22 +127,27 @@ func (a *asking) answers() <-chan string {
 	return a.terminal.typed
 }
 
-// leave ends with what waits left waiting.
+// leave ends the conversation with what waits left waiting.
 func (a *asking) leave() error {
 	fmt.Fprintln(a.terminal.notes)
-	for _, c := range a.queue {
-		a.printer.waits = append(a.printer.waits, c)
-	}
 	a.terminal.leaving = true
-	return a.printer.end(string(agent.TurnWaiting))
+	return a.leftWaiting()
+}
+
+// leftWaiting is the error for what was not decided.
+func (a *asking) leftWaiting() error {
+	a.printer.waits = a.queue
+	return a.printer.waiting()
 }
 
 // answer takes a line as the person's word on what is shown. left says that they leave it waiting.
 func (a *asking) answer(ctx context.Context, line string) (left bool, err error) {
 	c := a.queue[0]
-	if line == "/later" {
-		a.printer.waits = append(a.printer.waits, a.queue...)
-		return true, a.printer.end(string(agent.TurnWaiting))
+	switch line {
+	case "/later":
+		return true, a.leftWaiting()
+	case "/quit", "/exit":
+		return true, a.leave()
 	}
 	d, ok := decisionOf(c, line)
 	if !ok {

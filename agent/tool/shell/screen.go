@@ -20,12 +20,12 @@ type screen struct {
 type state uint8
 
 const (
-	plain    state = iota
-	escaped        // after ESC
-	sequence       // in a control sequence, until a byte from @ to ~
-	passage        // in a text for the terminal (title, link), until BEL or ESC \
-	passageEsc     // after ESC in such a text
-	charset        // one more byte to drop
+	plain      state = iota
+	escaped          // after ESC
+	sequence         // in a control sequence, until a byte from @ to ~
+	passage          // in a text for the terminal (title, link), until BEL or ESC \
+	passageEsc       // after ESC in such a text
+	charset          // one more byte to drop
 )
 
 // maxLineBytes is how long a line may be and still be written over.
