@@ -5,6 +5,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/uptrace/bun"
 
@@ -31,7 +32,7 @@ func (s *Store) FileRecords(ctx context.Context, paths ...string) ([]policy.Reco
 		return nil, nil
 	}
 	var rows []fileRecordRow
-	if err := s.reader.NewSelect().Model(&rows).Where("path IN (?)", bun.List(paths)).Scan(ctx); err != nil {
+	if err := s.reader.NewSelect().Model(&rows).Where("path IN (?)", bun.List(toPaths(paths))).Scan(ctx); err != nil {
 		return nil, s.translate(err)
 	}
 	return s.fromFileRecords(rows)
@@ -40,7 +41,7 @@ func (s *Store) FileRecords(ctx context.Context, paths ...string) ([]policy.Reco
 // FileRecordsBelow implements policy.RecordStore.
 func (s *Store) FileRecordsBelow(ctx context.Context, folder string) ([]policy.Record, error) {
 	const slash = string(filepath.Separator)
-	begin := strings.TrimSuffix(folder, slash) + slash
+	begin := strings.TrimSuffix(toPath(folder), slash) + slash
 	end := begin[:len(begin)-1] + string(rune(filepath.Separator)+1)
 	var rows []fileRecordRow
 	if err := s.reader.NewSelect().Model(&rows).Where("path >= ? AND path < ?", begin, end).Scan(ctx); err != nil {
@@ -62,12 +63,12 @@ func (s *Store) fromFileRecords(rows []fileRecordRow) ([]policy.Record, error) {
 			known.Labels = labels
 			same[row.Labels] = known
 		}
-		list[i] = policy.Record{Path: row.Path, Hash: row.Hash, Labels: known.Labels, Noted: fromMicros(row.Noted)}
+		list[i] = policy.Record{Path: fromPath(row.Path), Hash: row.Hash, Labels: known.Labels, Noted: fromMicros(row.Noted)}
 	}
 	return list, nil
 }
 
-// SaveFileRecords implements policy.RecordStore. Paths that are not UTF-8 are kept as they are, so that each file has its own record.
+// SaveFileRecords implements policy.RecordStore.
 func (s *Store) SaveFileRecords(ctx context.Context, records []policy.Record, gone []string) error {
 	if len(records) == 0 && len(gone) == 0 {
 		return nil
@@ -78,11 +79,11 @@ func (s *Store) SaveFileRecords(ctx context.Context, records []policy.Record, go
 		if err != nil {
 			return s.translate(err)
 		}
-		rows[i] = fileRecordRow{Path: r.Path, Hash: clean(r.Hash), Labels: labels, Noted: micros(orNow(r.Noted))}
+		rows[i] = fileRecordRow{Path: toPath(r.Path), Hash: clean(r.Hash), Labels: labels, Noted: micros(orNow(r.Noted))}
 	}
 	return s.write(ctx, func(ctx context.Context, tx bun.Tx) error {
 		for chunk := range slices.Chunk(gone, recordBatch) {
-			if _, err := tx.NewDelete().Model((*fileRecordRow)(nil)).Where("path IN (?)", bun.List(chunk)).Exec(ctx); err != nil {
+			if _, err := tx.NewDelete().Model((*fileRecordRow)(nil)).Where("path IN (?)", bun.List(toPaths(chunk))).Exec(ctx); err != nil {
 				return err
 			}
 		}
@@ -95,4 +96,52 @@ func (s *Store) SaveFileRecords(ctx context.Context, records []policy.Record, go
 		}
 		return nil
 	})
+}
+
+// A path need not be UTF-8, but text in SQLite must. Each byte that is part of no character becomes a character of its own
+// from the end of the last plane, and so do the bytes of those characters themselves: no two paths become one.
+const oddBytes = rune(0x10FF00)
+
+func toPath(path string) string {
+	if utf8.ValidString(path) && !strings.ContainsFunc(path, oddByte) {
+		return path
+	}
+	var b strings.Builder
+	for i := 0; i < len(path); {
+		r, n := utf8.DecodeRuneInString(path[i:])
+		if (r != utf8.RuneError || n > 1) && !oddByte(r) {
+			b.WriteString(path[i : i+n])
+		} else {
+			for _, c := range []byte(path[i : i+n]) {
+				b.WriteRune(oddBytes + rune(c))
+			}
+		}
+		i += n
+	}
+	return b.String()
+}
+
+func fromPath(stored string) string {
+	if !strings.ContainsFunc(stored, oddByte) {
+		return stored
+	}
+	var b strings.Builder
+	for _, r := range stored {
+		if oddByte(r) {
+			b.WriteByte(byte(r - oddBytes)) //nolint:gosec // within a byte: see oddByte
+		} else {
+			b.WriteRune(r)
+		}
+	}
+	return b.String()
+}
+
+func oddByte(r rune) bool { return r >= oddBytes && r <= oddBytes+0xFF }
+
+func toPaths(paths []string) []string {
+	out := make([]string, len(paths))
+	for i, p := range paths {
+		out[i] = toPath(p)
+	}
+	return out
 }

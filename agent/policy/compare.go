@@ -18,35 +18,60 @@ const (
 	enough     = 16 // of results and files
 	enoughCore = 12 // of SOUL.md, USER.md and memory, which are short and all about the person
 	sureBytes  = 8  // of a secret, for a piece of it to count
+	longMatch  = 64 // a match from here on is compared once, not again from each of its words
 )
 
 // index finds places in the folded readings of a payload.
 type index struct {
 	text     []byte  // all readings, each ended by a zero byte, then pad
 	from, to []int32 // where in the payload each byte comes from
-	present  [1 << 16 / 64]uint64
-	places   map[uint64][]int32
+	present  [1 << bucketBits / 64]uint64
+	first    []int32 // by slot: 1 + the last place of a key
+	next     []int32 // by place: 1 + the place before it of the same key
 }
 
+const bucketBits = 18
+
 func newIndex(all []layer) *index {
-	x := &index{places: map[uint64][]int32{}}
+	x := &index{}
 	for _, l := range all {
 		x.addLayer(l)
 	}
 	size := len(x.text)
 	x.text = append(x.text, make([]byte, pad)...)
-	for at := 0; at+keyLen <= size; at++ {
+	slots := 1
+	for slots < 2*size {
+		slots *= 2
+	}
+	x.first, x.next = make([]int32, slots), make([]int32, size)
+	for at := size - keyLen; at >= 0; at-- {
 		key := keyAt(x.text, at)
-		if key == 0 || hasZero(x.text[at:at+keyLen]) {
+		if hasZero(x.text[at : at+keyLen]) {
 			continue
 		}
 		b := bucket(key)
 		x.present[b/64] |= 1 << (b % 64)
-		if list := x.places[key]; len(list) < maxChain {
-			x.places[key] = append(list, int32(at)) //nolint:gosec // readings are bounded by maxReading
-		}
+		slot := x.slot(key)
+		x.next[at] = x.first[slot]
+		x.first[slot] = int32(at) + 1 //nolint:gosec // readings are bounded by maxReading
 	}
 	return x
+}
+
+// slot returns where the places of a key are, or would be.
+func (x *index) slot(key uint64) int {
+	mask := len(x.first) - 1
+	for i := int(key*0x9E3779B97F4A7C15>>32) & mask; ; i = (i + 1) & mask {
+		if x.first[i] == 0 || keyAt(x.text, int(x.first[i])-1) == key {
+			return i
+		}
+	}
+}
+
+// holds reports whether the payload may hold a key: most are turned away here.
+func (x *index) holds(key uint64) bool {
+	b := bucket(key)
+	return x.present[b/64]&(1<<(b%64)) != 0
 }
 
 func (x *index) addLayer(l layer) {
@@ -70,7 +95,7 @@ func (x *index) addLayer(l layer) {
 
 func keyAt(text []byte, at int) uint64 { return binary.LittleEndian.Uint64(text[at:]) & keyMask }
 
-func bucket(key uint64) uint64 { return key * 0x9E3779B97F4A7C15 >> 48 }
+func bucket(key uint64) uint64 { return key * 0x9E3779B97F4A7C15 >> (64 - bucketBits) }
 
 func hasZero(b []byte) bool { return bytes.IndexByte(b, 0) >= 0 }
 
@@ -87,12 +112,18 @@ func (x *index) find(f *folded, threshold int) []hit {
 	var hits []hit
 	s := search{x: x, f: f, threshold: threshold, diagonal: map[int]int{}}
 	for i, w := range f.words {
+		if !x.holds(keyAt(f.text, int(w.at))) {
+			continue
+		}
 		if h, ok := s.at(int(w.at), i); ok {
 			hits = append(hits, h...)
 		}
 	}
 	s.diagonal = map[int]int{} // a second walk from the beginning
 	for _, at := range f.inner {
+		if !x.holds(keyAt(f.text, int(at))) {
+			continue
+		}
 		i, found := slices.BinarySearchFunc(f.words, at, func(w word, at uint32) int { return int(w.at) - int(at) })
 		if !found {
 			i--
@@ -114,15 +145,12 @@ type search struct {
 
 // at compares the payload with what begins at a place of the private text, within word i.
 func (s *search) at(at, i int) ([]hit, bool) {
-	key := keyAt(s.f.text, at)
-	b := bucket(key)
-	if s.x.present[b/64]&(1<<(b%64)) == 0 {
-		return nil, false
-	}
 	var hits []hit
-	for _, place := range s.x.places[key] {
-		p := int(place)
-		if s.diagonal[at-p] > at {
+	place := s.x.first[s.x.slot(keyAt(s.f.text, at))]
+	for n := 0; place > 0 && n < maxChain; n++ {
+		p := int(place) - 1
+		place = s.x.next[p]
+		if len(s.diagonal) > 0 && s.diagonal[at-p] > at {
 			continue
 		}
 		end := at + keyLen
@@ -133,7 +161,9 @@ func (s *search) at(at, i int) ([]hit, bool) {
 		for start > 0 && p-(at-start) > 0 && s.x.text[p-(at-start)-1] == s.f.text[start-1] {
 			start--
 		}
-		s.diagonal[at-p] = end
+		if end-at >= longMatch {
+			s.diagonal[at-p] = end
+		}
 		if h, ok := s.weigh(start, end, i); ok {
 			h.start, h.end = p-(at-start)+h.cut[0], p+end-at-h.cut[1]
 			hits = append(hits, h)

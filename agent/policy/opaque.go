@@ -34,7 +34,7 @@ func unreadable(text string) bool {
 
 // surprise estimates the bits of a token that language does not explain.
 func surprise(token string) float64 {
-	bits := 0.0
+	bits, mixed := 0.0, switches(token) >= 4
 	for i := 0; i < len(token); {
 		r, n := utf8.DecodeRuneInString(token[i:])
 		j := i + n
@@ -47,7 +47,11 @@ func surprise(token string) float64 {
 		case r < utf8.RuneSelf && isAlnum(byte(r)):
 			j = chunkEnd(token, i)
 			free := (i == 0 || joins(token[i-1])) && (j == len(token) || joins(token[j]))
-			bits += strangeness(token[i:j], free)
+			if w := token[i:j]; mixed && len(w) < 8 {
+				bits += 4.7 * float64(len(w))
+			} else {
+				bits += strangeness(w, free)
+			}
 		case r < utf8.RuneSelf:
 			if !joins(byte(r)) {
 				bits += 3
@@ -58,6 +62,18 @@ func surprise(token string) float64 {
 		i = j
 	}
 	return bits
+}
+
+// switches counts how often letters and digits follow each other at once: in names and numbers seldom more than twice.
+func switches(token string) int {
+	n := 0
+	for i := 1; i < len(token); i++ {
+		a, b := token[i-1], token[i]
+		if isAlnum(a) && isAlnum(b) && (a <= '9') != (b <= '9') {
+			n++
+		}
+	}
+	return n
 }
 
 // chunkEnd returns where the word that begins at i ends: words in camel case are several.
@@ -84,8 +100,10 @@ func joins(c byte) bool { return c == '-' || c == '_' || c == '+' || c == '%' }
 // stand free, not between digits and capitals.
 func strangeness(w string, free bool) float64 {
 	switch {
-	case len(w) >= 4 && readsLikeWord(w):
+	case len(w) >= 4 && readsLikeWord(w) && (free || len(w) >= 6):
 		return 0
+	case len(w) >= 4 && readsLikeWord(w):
+		return 2 * float64(len(w))
 	case free && len(w) < 4 && (readsLikeWord(w) && len(w) == 3 || len(w) == 2 && usualPair(w) || strings.ContainsAny(w, "aeiouyAEIOUY") && len(w) == 1):
 		return 1
 	}
@@ -134,7 +152,7 @@ func readsLikeWord(w string) bool {
 }
 
 // usual is the mean of pairs that a word of n letters has at least. Of 16,000 words of text 1 to 3 % have less, of random
-// letters 5 to 10 % have more, from ten letters on 2 %.
+// letters 5 to 10 % have more, from ten letters on 3 %.
 func usual(n int) float64 {
 	switch {
 	case n <= 2:

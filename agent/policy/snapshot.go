@@ -9,6 +9,8 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"runtime"
+	"sync"
 	"time"
 )
 
@@ -40,41 +42,47 @@ type snapshot struct {
 
 // take walks a root. Links are not followed; what is neither file nor folder has no contents.
 func (f *Files) take(ctx context.Context, root string) (*snapshot, error) {
-	s := &snapshot{taken: f.o.Now(), files: map[string]stamp{}}
-	err := walk(ctx, root, "", func(path string, info fs.FileInfo, err error) error {
-		switch {
-		case errors.Is(err, fs.ErrNotExist):
-		case err != nil:
-			s.partial = true // a folder nobody may read: what a command can do there is not known
-		case len(s.files) >= f.o.MaxFiles:
-			s.partial = true
-			return fs.SkipAll
-		default:
-			s.files[path] = stampOf(info)
-		}
-		return nil
-	})
-	if errors.Is(err, fs.SkipAll) {
-		err = nil
+	w := &walk{
+		ctx: ctx, root: root, most: f.o.MaxFiles, slots: make(chan struct{}, runtime.GOMAXPROCS(0)-1),
+		snapshot: &snapshot{taken: f.o.Now(), files: map[string]stamp{}},
 	}
-	return s, err
+	w.folder("", 0)
+	w.group.Wait()
+	return w.snapshot, ctx.Err()
 }
 
 // maxNesting bounds how deep folders are followed.
 const maxNesting = 128
 
-// walk calls visit for every regular file below dir, and for every folder that cannot be read.
-func walk(ctx context.Context, root, dir string, visit func(path string, info fs.FileInfo, err error) error) error {
-	if err := ctx.Err(); err != nil {
-		return err
+// walk looks at every file of a root, several folders at a time.
+type walk struct {
+	ctx   context.Context
+	root  string
+	most  int
+	slots chan struct{}
+	group sync.WaitGroup
+
+	mu sync.Mutex
+	*snapshot
+}
+
+// found is a file of a folder.
+type found struct {
+	path string
+	stamp
+}
+
+func (w *walk) folder(dir string, depth int) {
+	if w.ctx.Err() != nil || w.full() {
+		return
 	}
-	if nesting(dir) > maxNesting {
-		return visit(dir, nil, errTooDeep)
+	entries, err := readDir(filepath.Join(w.root, dir), w.most)
+	if depth > maxNesting || (err != nil && !errors.Is(err, fs.ErrNotExist)) {
+		w.add(nil, true) // a folder nobody may read: what a command can do there is not known
+		return
 	}
-	entries, err := readDir(filepath.Join(root, dir))
-	if err != nil {
-		return visit(dir, nil, err)
-	}
+	var files []found
+	partial := false
 	for _, e := range entries {
 		path := e.Name()
 		if dir != "" {
@@ -82,43 +90,63 @@ func walk(ctx context.Context, root, dir string, visit func(path string, info fs
 		}
 		switch {
 		case e.IsDir():
-			err = walk(ctx, root, path, visit)
-		case e.Type().IsRegular():
-			var info fs.FileInfo
-			if info, err = e.Info(); err == nil || !errors.Is(err, fs.ErrNotExist) {
-				err = visit(path, info, err)
-			} else {
-				err = nil
+			select {
+			case w.slots <- struct{}{}:
+				w.group.Go(func() {
+					w.folder(path, depth+1)
+					<-w.slots
+				})
+			default:
+				w.folder(path, depth+1)
 			}
-		}
-		if err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-var errTooDeep = errors.New("folders are nested too deep")
-
-func nesting(dir string) int {
-	n := 0
-	for i := range len(dir) {
-		if dir[i] == filepath.Separator {
-			n++
+		case e.Type().IsRegular():
+			info, err := e.Info()
+			if err == nil {
+				files = append(files, found{path, stampOf(info)})
+			}
+			partial = partial || (err != nil && !errors.Is(err, fs.ErrNotExist))
 		}
 	}
-	return n
+	w.add(files, partial)
 }
 
-// readDir is os.ReadDir without the sorting.
-func readDir(dir string) ([]fs.DirEntry, error) {
+// full reports whether there is room for no more files. What is left out is noted when the bound is passed.
+func (w *walk) full() bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.partial && len(w.files) >= w.most
+}
+
+// add takes the files of a folder, as far as the bound allows.
+func (w *walk) add(files []found, partial bool) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if room := w.most - len(w.files); len(files) > room {
+		files, partial = files[:max(room, 0)], true
+	}
+	for _, f := range files {
+		w.files[f.path] = f.stamp
+	}
+	w.partial = w.partial || partial
+}
+
+// readDir is os.ReadDir without the sorting. A folder with more than most entries is an error.
+func readDir(dir string, most int) ([]fs.DirEntry, error) {
 	d, err := os.Open(dir)
 	if err != nil {
 		return nil, err
 	}
-	entries, err := d.ReadDir(-1)
+	entries, err := d.ReadDir(most + 1) // goes on to the end or the bound
+	if errors.Is(err, io.EOF) {
+		err = nil
+	}
+	if len(entries) > most {
+		err = errTooMany
+	}
 	return entries, errors.Join(err, d.Close())
 }
+
+var errTooMany = errors.New("the folder has too many entries")
 
 // hashed is the hash that a file had when it bore a stamp.
 type hashed struct {
