@@ -65,7 +65,7 @@ func newHands(m material) *hands {
 	h.files = files.New(files.Options{
 		Provenance: h.origins, Versions: m.store, Attachments: m.attachments, Redact: h.guard.Redact,
 		Folders: func() []files.Folder { return furtherFolders(m.settings().Files.Folders) },
-		Home:    m.home, Mount: "/work", Log: m.log,
+		Home:    m.home, Own: func() string { return filesFolder(m.settings()) }, Mount: "/work", Log: m.log,
 	})
 	pages := egress.New(egress.Options{Log: m.log, AllowTest: m.reach})
 	h.sandbox = newSandbox(m.home, m.settings, gateway{pages}, m.log)
