@@ -29,7 +29,10 @@ type socket struct {
 }
 
 // control opens the house's socket.
-func (h *house) control() *socket {
+func (h *house) control() *socket { return h.controlWith(func(*handlers.Control) {}) }
+
+// controlWith opens the house's socket with a changed API.
+func (h *house) controlWith(change func(*handlers.Control)) *socket {
 	h.t.Helper()
 	owner, err := h.store.Owner(context.Background())
 	h.must(err)
@@ -37,6 +40,7 @@ func (h *house) control() *socket {
 	api := handlers.Control{
 		Engine: h.engine, Threads: h.store, Feed: h.engine.Publisher.(agent.Feed), Owner: owner.ID, Version: "1.2.3", Address: h.base,
 	}
+	change(&api)
 	server, err := web.New(web.Config{
 		Home: h.home, Log: slog.New(slog.DiscardHandler),
 		Routes: web.Routes{Problem: frame.Problem, Control: api.Register},

@@ -100,7 +100,7 @@ func TestChatJoinsTheServer(t *testing.T) {
 func TestControlIsNotOnTheNetwork(t *testing.T) {
 	t.Parallel()
 	p := serving(t, t.TempDir())
-	for _, path := range []string{"/control/status", "/control/threads"} {
+	for _, path := range []string{"/control/status", "/control/threads", "/control/waiting", "/control/places?folder=/tmp", "/control/stop"} {
 		res, err := http.Get(p.url + path) // a test's
 		must(t, err)
 		must(t, res.Body.Close())
