@@ -27,6 +27,7 @@ const (
 	exitFailed      = 1   // it did not work; the message says why
 	exitUsage       = 2   // the command line is wrong
 	exitUnavailable = 3   // the model or the server does not answer
+	exitWaiting     = 4   // it waits for a decision of the person
 	exitInterrupted = 130 // Ctrl-C
 )
 
@@ -72,6 +73,9 @@ func exitCode(err error) int {
 	if errors.Is(err, context.Canceled) {
 		return exitInterrupted
 	}
+	if waits := (waitsError{}); errors.As(err, &waits) {
+		return exitWaiting
+	}
 	if c := agent.CodeOf(err); c == agent.CodeUnavailable || c == agent.CodeExhausted {
 		return exitUnavailable
 	}
@@ -104,11 +108,12 @@ model you choose.
 	root.AddCommand(
 		serveCommand(where),
 		chatCommand(where),
+		stopCommand(where),
 		configCommand(where),
 		dbCommand(where),
+		guardCommand(),
 		sandboxCommand(where),
 		relayCommand(),
-		guardCommand(),
 		upgradeCommand(where),
 		versionCommand(),
 	)
