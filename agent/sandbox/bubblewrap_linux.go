@@ -163,7 +163,7 @@ func (b *bubblewrap) run(ctx context.Context, j *job) (ending, error) {
 		// With the outer process its pid namespace dies, and everything in it; the cgroup is for whatever there might be besides.
 		_ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL)
 		g.kill()
-		<-waited
+		b.log.Debug("a command was killed", "err", <-waited)
 		return ending{exit: 137, took: time.Since(began)}, ctx.Err()
 	}
 	end := ending{took: time.Since(began), oom: g.ooms() > 0}
@@ -213,7 +213,7 @@ func (b *bubblewrap) shell(ctx context.Context, j *job, t Terminal) (int, error)
 	case <-ctx.Done():
 		_ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL)
 		g.kill()
-		<-waited
+		b.log.Debug("a command was killed", "err", <-waited)
 		return 137, ctx.Err()
 	}
 	var exit *exec.ExitError

@@ -19,7 +19,6 @@ import (
 	"github.com/docker/docker/api/types"
 	"github.com/docker/docker/api/types/container"
 	"github.com/docker/docker/api/types/mount"
-	"github.com/docker/docker/errdefs"
 	"github.com/docker/docker/pkg/stdcopy"
 
 	"ash/agent"
@@ -315,7 +314,7 @@ func (l *dockerLink) erase(id string) error {
 	ctx, cancel := context.WithTimeout(context.Background(), startTime)
 	defer cancel()
 	err := l.cli.ContainerRemove(ctx, id, container.RemoveOptions{Force: true, RemoveVolumes: true})
-	if err == nil || errdefs.IsNotFound(err) || errdefs.IsConflict(err) { // conflict: it is being removed
+	if err == nil || isNotFound(err) || isConflict(err) { // conflict: it is being removed
 		return nil
 	}
 	return err

@@ -16,7 +16,6 @@ import (
 	"github.com/docker/docker/api/types/build"
 	"github.com/docker/docker/api/types/filters"
 	"github.com/docker/docker/api/types/image"
-	"github.com/docker/docker/errdefs"
 
 	"ash/agent"
 )
@@ -45,7 +44,7 @@ func (l *dockerLink) image(ctx context.Context) (string, error) {
 	switch {
 	case err == nil:
 		return tag, nil
-	case errdefs.IsNotFound(err):
+	case isNotFound(err):
 		return "", agent.Wrap(agent.CodeUnavailable, errImage, "The sandbox is not built yet, so no command runs. Build it on the Tools page, or with: ash sandbox build")
 	}
 	return "", agent.Wrap(agent.CodeUnavailable, err, "Docker does not answer as it should.")
@@ -172,7 +171,7 @@ func (d *docker) pruneImages(ctx context.Context, s Settings) error {
 				continue
 			}
 			_, removeErr := l.cli.ImageRemove(ctx, tag, image.RemoveOptions{PruneChildren: true})
-			if removeErr != nil && !errdefs.IsNotFound(removeErr) && !errdefs.IsConflict(removeErr) {
+			if removeErr != nil && !isNotFound(removeErr) && !isConflict(removeErr) {
 				err = errors.Join(err, removeErr)
 			}
 		}

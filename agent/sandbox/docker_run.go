@@ -9,7 +9,6 @@ import (
 
 	"github.com/docker/docker/api/types"
 	"github.com/docker/docker/api/types/container"
-	"github.com/docker/docker/errdefs"
 	"github.com/docker/docker/pkg/stdcopy"
 
 	"ash/agent"
@@ -262,7 +261,8 @@ func (d *docker) end(b *box, copied <-chan error) {
 			return
 		}
 		select {
-		case <-copied:
+		case err := <-copied:
+			d.log.Debug("a command was killed", "err", err)
 			return
 		case <-time.After(drainTime):
 			// Docker sometimes keeps the stream for two seconds more. The processes are gone: the keeper says so.
@@ -278,7 +278,7 @@ func refused(ctx context.Context, err error) error {
 	switch {
 	case ctx.Err() != nil:
 		return ctx.Err()
-	case errdefs.IsNotFound(err) || errdefs.IsConflict(err) || errdefs.IsSystem(err) || errdefs.IsInvalidParameter(err):
+	case isRefusal(err):
 		return errors.Join(errNotBegun, err)
 	}
 	return unknownEnd(err)

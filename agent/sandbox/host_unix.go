@@ -18,9 +18,9 @@ func free(path string) (bytes, inodes int64, err error) {
 	}
 	inodes = -1
 	if s.Files > 0 {
-		inodes = int64(s.Ffree) //nolint:gosec,unconvert // differs between systems
+		inodes = int64(s.Ffree) //nolint:gosec // a count
 	}
-	return int64(s.Bavail) * int64(s.Bsize), inodes, nil //nolint:gosec,unconvert // differs between systems
+	return int64(s.Bavail) * int64(s.Bsize), inodes, nil //nolint:gosec,unconvert // the types differ between systems
 }
 
 // alive reports whether process pid exists.

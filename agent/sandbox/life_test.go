@@ -223,7 +223,7 @@ func TestKilledServer(t *testing.T) {
 		_ = cmd.Wait()
 		soon(t, 5*time.Second, "the command ended with its server", func() bool { return processes(t, "^sleep 1000$") == 0 })
 		if _, err := k.Recover(t.Context()); err != nil {
-			t.Error(err)
+			t.Errorf("recover: %v", err)
 		}
 		groups, _ := filepath.Glob("/sys/fs/cgroup/*/ash-*-*")
 		more, _ := filepath.Glob("/sys/fs/cgroup/*/*/*/ash-*-*")

@@ -5,6 +5,7 @@ import (
 	"crypto/rand"
 	"fmt"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -57,7 +58,7 @@ func (o *output) Write(p []byte) (int, error) {
 	}
 	data := p
 	if len(o.held) > 0 {
-		data = append(o.held, p...)
+		data = slices.Concat(o.held, p)
 		o.held = nil
 	}
 	lead := []byte("\x00" + o.word + " ")
