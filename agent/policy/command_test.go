@@ -100,7 +100,7 @@ func FuzzSimpleCommand(f *testing.F) {
 			witness(t, dir, "witness")
 			cmd := exec.Command(shell, "-c", text)
 			cmd.Dir, cmd.Env = dir, []string{"PATH=" + dir, "HOME=/somewhere"}
-			out, _ := cmd.Output() //nolint:errcheck // what it printed is what counts
+			out, _ := cmd.Output() // what it printed is what counts
 			want := "BEGIN\x00" + strings.Join(append(slices.Clone(words[1:]), "END\x00"), "\x00")
 			if string(out) != want {
 				t.Errorf("%s: %q is taken for %q, but prints %q", shell, text, words, out)

@@ -185,7 +185,7 @@ func TestGrantsReachHelpersAndNoOtherConversation(t *testing.T) {
 	helper := w.newThread(agent.NewID())
 	top := slices.Clone(w.path)
 	w.thread = helper
-	w.path = append(top, agent.Message{ID: agent.NewID(), Thread: helper.ID, Role: agent.RoleUser, Parts: []agent.Part{agent.Text{Text: "see https://task.example/x"}}})
+	w.path = append(slices.Clone(top), agent.Message{ID: agent.NewID(), Thread: helper.ID, Role: agent.RoleUser, Parts: []agent.Part{agent.Text{Text: "see https://task.example/x"}}})
 	w.is(agent.Ask, fetch("https://task.example/x")) // a helper's task is nobody's word
 	w.accept(search("a"), "thread * web")            // given on the helper's card: for the conversation
 	w.is(agent.Allow, fetch("https://other.example/y"))

@@ -16,10 +16,9 @@ func kindOf(source string) string {
 	switch {
 	case source == "*" || strings.HasSuffix(source, ".example"):
 		return "page"
-	case strings.Contains(source, ":"):
-		return source[:strings.Index(source, ":")]
 	}
-	return source
+	kind, _, _ := strings.Cut(source, ":")
+	return kind
 }
 
 // TestEveryAllowHasAGrant throws dice for rules, prompts and calls, and holds by its own, simpler reckoning that nothing grave is allowed

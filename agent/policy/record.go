@@ -38,10 +38,10 @@ func (f *Files) known(ctx context.Context, root string) (known, error) {
 	}
 	k := known{files: make(map[string]Record, len(below))}
 	for _, r := range slices.Concat(below, above) {
-		switch {
-		case r.Hash == markAll:
+		switch r.Hash {
+		case markAll:
 			k.whole = append(k.whole, r)
-		case r.Hash == markRun:
+		case markRun:
 			k.left = k.left || !slices.ContainsFunc(f.active, func(o *watch) bool { return markOf(o.root) == r.Path }) && r.Path != markOf(root)
 		default:
 			k.files[r.Path] = r

@@ -128,10 +128,10 @@ func (f *Files) look(ctx context.Context, w *watch) error {
 		abs := filepath.Join(w.root, path)
 		r, recorded := known.files[abs]
 		young := !s.settled(w.before.taken)
-		sum, fits := "", false
+		fits := false
 		if recorded || young {
-			var read bool
-			if sum, read = h.hash(abs, s); read && young {
+			sum, read := h.hash(abs, s)
+			if read && young {
 				w.young[path] = sum
 			}
 			fits = recorded && (r.Hash == sum || (!read && w.own)) // what cannot be read may still be what it was
