@@ -8,8 +8,8 @@ import (
 )
 
 // folding maps a character to what it is read as: lower case, without marks, compatibility forms and look-alikes of
-// Latin letters made equal (after the skeletons of Unicode TS #39, in small). i, l and 1 are one letter, as are o and 0: lexicon and
-// text go through the same mapping, so it only matters that it is the same.
+// Latin letters made equal (after the skeletons of Unicode TS #39, in small). Lexicon and text go through the same mapping, so it only
+// matters that it is the same.
 type folding struct {
 	table [0x3000][2]rune // up to two characters; 0 for none, drop for invisible ones
 }
@@ -78,7 +78,9 @@ func compute(r rune) [2]rune {
 // latin makes equal what look-alikes within ASCII stand for.
 func latin(r rune) rune {
 	switch r {
-	case 'i', '1', '|', '!':
+	case '1', '!':
+		return 'i'
+	case '|':
 		return 'l'
 	case '0':
 		return 'o'
@@ -96,6 +98,17 @@ func latin(r rune) rune {
 		return 'g'
 	}
 	return r
+}
+
+// alike makes i and l one letter, in words long enough for that to be no confusion: "la" is not "ia".
+func alike(word []byte) {
+	if len(word) > 3 {
+		for i, b := range word {
+			if b == 'i' {
+				word[i] = 'l'
+			}
+		}
+	}
 }
 
 // invisible reports characters that are not drawn: joiners, direction marks, variation selectors, tags.

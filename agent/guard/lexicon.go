@@ -1,6 +1,7 @@
 package guard
 
 import (
+	"bytes"
 	"cmp"
 	"embed"
 	"slices"
@@ -70,6 +71,11 @@ const (
 	cNotSens // looks like a word for secrets and is none
 	cThis
 	cYour
+	cHideTell
+	cAINoun
+	cReads   // reads this page
+	cOut     // in your answer
+	cGiven   // the task that was given
 	cTopic   // a word between instructions and what they are about
 	cDest    // an address on the network
 	concepts // how many
@@ -77,12 +83,12 @@ const (
 
 // conceptNames are in the order of the constants.
 var conceptNames = [...]string{"", "ign", "prev", "inst", "override", "ignabove", "newinst", "youare", "persona", "assist", "vocative", "must", "sysprompt", "reveal", "send", "sens", "user", "hide", "hidefull", "noask",
-	"run", "cmd", "danger", "memverb", "memory", "forever", "authority", "urgent", "task", "steer", "side", "object", "fence", "secvocab", "mention", "neg", "indirect", "own", "benign", "to", "modal", "token", "label", "rotten", "backway", "ignweak", "instweak", "secweak", "announce", "disarm", "notsens", "this", "your", "topic", "dest"}
+	"run", "cmd", "danger", "memverb", "memory", "forever", "authority", "urgent", "task", "steer", "side", "object", "fence", "secvocab", "mention", "neg", "indirect", "own", "benign", "to", "modal", "token", "label", "rotten", "backway", "ignweak", "instweak", "secweak", "announce", "disarm", "notsens", "this", "your", "hidetell", "ainoun", "reads", "out", "given", "topic", "dest"}
 
 // lexicon finds phrases in words. It is built once and read only.
 type lexicon struct {
 	fold    *folding
-	bytes   [256]byte // ASCII letters and digits folded; 1 for none
+	ascii   [256]byte // ASCII letters and digits folded; 1 for none
 	exact   map[string]uint32
 	stems   map[string]uint32
 	filter  [1 << 11]uint64 // hashes of words: rules nearly every other word out
@@ -105,9 +111,9 @@ type edge struct{ word, to uint32 }
 func newLexicon() *lexicon {
 	l := &lexicon{fold: newFolding(), exact: map[string]uint32{}, stems: map[string]uint32{}, nodes: make([]node, 1)}
 	for b := range 256 {
-		l.bytes[b] = 1
+		l.ascii[b] = 1
 		if f := l.fold.ascii(byte(b)); f[0] > 0 {
-			l.bytes[b] = byte(f[0])
+			l.ascii[b] = byte(f[0])
 		}
 	}
 	files, err := lexiconFiles.ReadDir("lexicon")
@@ -203,7 +209,12 @@ func (l *lexicon) pieces(phrase string) []piece {
 		var word []rune
 		flush := func(stem bool) {
 			if len(word) > 0 {
-				out = append(out, piece{string(word), stem})
+				folded := []byte(string(word))
+				if stem {
+					folded = bytes.ReplaceAll(folded, []byte("i"), []byte("l")) // the words that begin with it are long
+				}
+				alike(folded)
+				out = append(out, piece{string(folded), stem})
 				word = word[:0]
 			}
 		}

@@ -60,7 +60,7 @@ func (l *lexicon) read(text string) reading {
 	r.out.tokens = make([]token, 0, len(text)/6+1)
 	for i := 0; i < len(text); {
 		b := text[i]
-		if folded := l.bytes[b]; folded > 1 { // letters and digits, by far the most
+		if folded := l.ascii[b]; folded > 1 { // letters and digits, by far the most
 			r.letter(folded, i, i+1)
 			i++
 			continue
@@ -90,10 +90,22 @@ func (r *reader) flush() {
 		return
 	}
 	t := token{start: int32(r.start), end: int32(r.end), brk: r.brk}
-	t.id, t.stem = r.lex.lookup(r.word)
+	alike(r.word)
+	if len(r.word) > 3 || !hasDigit(r.out.text[r.start:r.end]) { // 41 is no way to write ai
+		t.id, t.stem = r.lex.lookup(r.word)
+	}
 	r.out.tokens = append(r.out.tokens, t)
 	r.word = r.word[:0]
 	r.brk = brkNone
+}
+
+func hasDigit(s string) bool {
+	for i := range len(s) {
+		if classOf(s[i]) == isDigit {
+			return true
+		}
+	}
+	return false
 }
 
 func (r *reader) separate(b brk) {
@@ -114,7 +126,7 @@ func (r *reader) high(text string, i int) int {
 // char takes in one character, from wherever it was decoded.
 func (r *reader) char(c rune, start, end int) {
 	if c < utf8.RuneSelf {
-		if folded := r.lex.bytes[c]; folded > 1 {
+		if folded := r.lex.ascii[c]; folded > 1 {
 			r.letter(folded, start, end)
 		} else {
 			r.separate(breakOf(byte(c)))

@@ -4,13 +4,14 @@ import (
 	"context"
 	"slices"
 	"sort"
+	"strings"
 )
 
 // Thresholds of the score from which a text is flagged.
 const (
-	flagTool    = .6
+	flagTool    = .54
 	flagMessage = .7
-	flagMemory  = .55
+	flagMemory  = .5
 )
 
 // Scan reads text for instructions planted for the assistant. Any input will do; the work is linear in its length. When
@@ -150,12 +151,15 @@ func (s *scanner) newPage(text string) *page {
 
 // dropDoubles takes out what only looks like a word for secrets, such as "password reset", and what a longer phrase says already.
 func (p *page) dropDoubles() {
-	if !slices.ContainsFunc(p.hits, func(h hit) bool { return h.concept == cNotSens || h.concept == cHideFull }) {
+	if !slices.ContainsFunc(p.hits, func(h hit) bool { return h.concept == cNotSens || h.concept == cHideFull || h.concept == cHideTell }) {
 		return
 	}
 	covers := map[concept]concept{cSens: cNotSens, cHide: cHideFull}
 	covered := map[concept]map[int32]bool{cNotSens: {}, cHideFull: {}}
 	for _, h := range p.hits {
+		if h.concept == cHideTell {
+			h.concept = cHideFull
+		}
 		if set, ok := covered[h.concept]; ok {
 			for i := h.from; i < h.to; i++ {
 				set[i] = true
@@ -209,6 +213,9 @@ func (p *page) fire(r *rule, h hit) float64 {
 	}
 	if r.last > 0 && w == r.weight && (int(h.to) == len(p.tokens) || p.tokens[h.to].brk >= brkSoft) {
 		w += r.last
+	}
+	if h.to-h.from <= 3 && strings.IndexByte(p.text[p.tokens[h.from].start:p.tokens[h.to-1].end], '_') >= 0 {
+		w *= .4 // SYSTEM_OVERRIDE is a name in a program
 	}
 	if r.direct {
 		w *= p.directness(int(h.from))
@@ -367,7 +374,7 @@ func (s *scanner) windowScore(p *page, signals []signal, i int, from *blob) floa
 	}
 	rest := 1.0
 	for _, f := range byFamily[:families] {
-		rest *= (1 - f.first) * (1 - f.rest*.5)
+		rest *= (1 - f.first) * (1 - f.rest*.6)
 	}
 	if base := 1 - rest; from != nil && base >= .25 {
 		rest *= 1 - .45*factor

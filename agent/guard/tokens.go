@@ -12,6 +12,7 @@ var (
 	ruleTag      = rule{name: "role-tag", family: famFence, why: "It pretends to be a message of the system or a tool.", weight: .33}
 	ruleUserTag  = rule{name: "turn-tag", family: famFence, why: "It looks like a turn of another conversation.", weight: .14}
 	ruleName     = rule{name: "named", family: famAddress, why: "It speaks to the assistant rather than to a reader.", weight: .34}
+	ruleCalled   = rule{name: "called", family: famAddress, why: "It speaks to the assistant rather than to a reader.", weight: .46}
 	ruleAnnounce = rule{name: "announced", family: famOverride, why: "It announces instructions.", weight: .34}
 	ruleTurns    = rule{name: "forged-turns", family: famRole, why: "It pretends to be a conversation with the assistant.", weight: .3}
 	ruleLabel    = rule{name: "role-label", family: famRole, why: "It pretends to be a message of the system or a tool.", weight: .22}
@@ -69,6 +70,13 @@ func (p *page) names() []signal {
 			out = append(out, signal{rule: &ruleName, from: h.from, to: h.to, weight: ruleName.weight})
 		}
 	}
+	for _, h := range p.at[cAINoun] {
+		_, after := p.around(h)
+		called := strings.HasPrefix(after, ":") || strings.HasPrefix(after, " :") || strings.HasPrefix(after, ",") || strings.HasPrefix(after, "：") || strings.HasPrefix(after, "，") || strings.HasPrefix(after, "!") || strings.HasPrefix(after, "،")
+		if called && p.beginsCall(h) && p.prose(h) {
+			out = append(out, signal{rule: &ruleCalled, from: h.from, to: h.to, weight: ruleCalled.weight})
+		}
+	}
 	for _, h := range p.at[cAnnounce] {
 		_, after := p.around(h)
 		if (strings.HasPrefix(after, ":") || strings.HasPrefix(after, "：") || strings.HasPrefix(after, "**:") || strings.HasPrefix(after, " :")) && p.beginsClause(h) {
@@ -90,6 +98,42 @@ func (p *page) beginsClause(h hit) bool {
 	before, _ := p.around(h)
 	before = strings.TrimRight(before, " \t*")
 	return strings.HasSuffix(before, "\"") || strings.HasSuffix(before, "#") || strings.HasSuffix(before, ">") || strings.HasSuffix(before, "-") || strings.HasSuffix(before, "//") || strings.HasSuffix(before, ":") || strings.HasSuffix(before, "(") || strings.HasSuffix(before, "[")
+}
+
+// beginsCall reports whether a clause begins at a hit or up to three words before it: "Attention all", "Note for the", "To any".
+func (p *page) beginsCall(h hit) bool {
+	for i := h.from; i >= 0 && i >= h.from-3; i-- {
+		if p.beginsClause(hit{from: i, to: i + 1}) {
+			return i == h.from || p.calls(i)
+		}
+		if p.tokens[i].brk >= brkSoft {
+			return false
+		}
+	}
+	return false
+}
+
+// prose reports whether a name is one in prose rather than a variable: short ones have capitals, and words follow.
+func (p *page) prose(h hit) bool {
+	start, end := p.tokens[h.from].start, p.tokens[h.to-1].end
+	if name := p.text[start:end]; len(name) <= 3 && strings.ToUpper(name) != name {
+		return false
+	}
+	if unspacedAt(p.text, int(start)) {
+		return true
+	}
+	n := int(h.to)
+	return n+1 < len(p.tokens) && p.tokens[n].brk < brkHard && p.tokens[n+1].brk < brkSoft
+}
+
+// calls reports whether token i is a word that calls on somebody.
+func (p *page) calls(i int32) bool {
+	t := p.tokens[i]
+	switch strings.ToLower(p.text[t.start:t.end]) {
+	case "attention", "note", "notice", "to", "for", "hey", "hello", "hi", "dear", "hidden", "message", "warning", "important", "all", "any", "instructions", "instruction", "an", "achtung", "hinweis", "attenzione", "atención", "atenção", "внимание", "nota", "uwaga", "dikkat", "instruction:", "memo", "reminder", "info":
+		return true
+	}
+	return false
 }
 
 // human reports whether a label is one of the person's or the assistant's turns, which also name elements of ordinary documents.
