@@ -25,7 +25,7 @@ func (s *Store) ReferencedAttachments(ctx context.Context) ([]string, error) {
 	return hashes, s.translate(err)
 }
 
-func noteAttachments(ctx context.Context, tx bun.Tx, message agent.ID, parts []agent.Part) error {
+func noteAttachments(ctx context.Context, tx bun.IDB, message agent.ID, parts []agent.Part) error {
 	var rows []attachmentRow
 	for _, hash := range hashesIn(parts, nil) {
 		rows = append(rows, attachmentRow{Message: message, Hash: clean(hash)})

@@ -15,7 +15,7 @@ func (s *Store) MoveHead(ctx context.Context, thread, message agent.ID) (agent.T
 		t         agent.Thread
 		cancelled []agent.ToolCall
 	)
-	err := s.write(ctx, func(ctx context.Context, tx bun.Tx) error {
+	err := s.write(ctx, func(ctx context.Context, tx bun.IDB) error {
 		pl, err := placeOf(ctx, tx, thread, "")
 		if err != nil {
 			return err
@@ -46,7 +46,7 @@ func (s *Store) MoveHead(ctx context.Context, thread, message agent.ID) (agent.T
 // ended (its own turn was stopped or failed) takes them over.
 func (s *Store) Begin(ctx context.Context, thread, message agent.ID) (agent.Turn, error) {
 	var turn agent.Turn
-	err := s.write(ctx, func(ctx context.Context, tx bun.Tx) error {
+	err := s.write(ctx, func(ctx context.Context, tx bun.IDB) error {
 		pl, err := placeOf(ctx, tx, thread, "")
 		if err != nil {
 			return err
@@ -84,7 +84,7 @@ func (s *Store) Begin(ctx context.Context, thread, message agent.ID) (agent.Turn
 }
 
 // holds refuses a message that is not part of the thread's tree.
-func (pl *place) holds(ctx context.Context, tx bun.Tx, message agent.ID) error {
+func (pl *place) holds(ctx context.Context, tx bun.IDB, message agent.ID) error {
 	found, err := tx.NewSelect().Model((*messageRow)(nil)).
 		Where("id = ? AND thread = ? AND state <> 'queued'", message, pl.Thread).Exists(ctx)
 	if err == nil && !found {
@@ -95,7 +95,7 @@ func (pl *place) holds(ctx context.Context, tx bun.Tx, message agent.ID) error {
 
 // interrupted returns the newest turn when a crash broke it off and going on at message means
 // going on with it: what set it off is still to be answered, or its tools still to be run.
-func (pl *place) interrupted(ctx context.Context, tx bun.Tx, message agent.ID) (agent.Turn, error) {
+func (pl *place) interrupted(ctx context.Context, tx bun.IDB, message agent.ID) (agent.Turn, error) {
 	turn, err := newestTurn(ctx, tx, pl.Thread)
 	if err != nil || turn.State != agent.TurnInterrupted || pl.Head == "" {
 		return agent.Turn{}, err
@@ -117,7 +117,7 @@ func (pl *place) interrupted(ctx context.Context, tx bun.Tx, message agent.ID) (
 }
 
 // takeOver stores a new turn and gives it the calls of message that have not ended.
-func (pl *place) takeOver(ctx context.Context, tx bun.Tx, turn agent.Turn, message agent.ID) error {
+func (pl *place) takeOver(ctx context.Context, tx bun.IDB, turn agent.Turn, message agent.ID) error {
 	if err := insertTurn(ctx, tx, turn); err != nil {
 		return err
 	}
@@ -131,7 +131,7 @@ func (pl *place) takeOver(ctx context.Context, tx bun.Tx, turn agent.Turn, messa
 
 // leaveFor prepares the way to another head: calls off the path to it are cancelled, and
 // a turn that waited only for such calls is done.
-func (pl *place) leaveFor(ctx context.Context, tx bun.Tx, head agent.ID) ([]agent.ToolCall, error) {
+func (pl *place) leaveFor(ctx context.Context, tx bun.IDB, head agent.ID) ([]agent.ToolCall, error) {
 	cancelled, err := pl.cancelOff(ctx, tx, head)
 	if err != nil || pl.Turn == "" {
 		return cancelled, err
@@ -144,7 +144,7 @@ func (pl *place) leaveFor(ctx context.Context, tx bun.Tx, head agent.ID) ([]agen
 }
 
 // cancelOff cancels the calls whose message is not on the path that ends in head ("" for none is).
-func (pl *place) cancelOff(ctx context.Context, tx bun.Tx, head agent.ID) ([]agent.ToolCall, error) {
+func (pl *place) cancelOff(ctx context.Context, tx bun.IDB, head agent.ID) ([]agent.ToolCall, error) {
 	if !pl.Unended {
 		return nil, nil
 	}
@@ -164,7 +164,7 @@ func (pl *place) cancelOff(ctx context.Context, tx bun.Tx, head agent.ID) ([]age
 }
 
 // newestLeaf returns the message stored last among those at or below message that have nothing below them.
-func newestLeaf(ctx context.Context, tx bun.Tx, message agent.ID) (agent.ID, error) {
+func newestLeaf(ctx context.Context, tx bun.IDB, message agent.ID) (agent.ID, error) {
 	var leaf agent.ID
 	err := tx.NewRaw(`WITH RECURSIVE below (id, seq) AS (
 			SELECT id, seq FROM messages WHERE id = ?

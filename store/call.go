@@ -151,7 +151,7 @@ func (s *Store) Call(ctx context.Context, id agent.ID) (agent.ToolCall, error) {
 // starting and ending are set when c brings none. An approval whose binding differs from the call's is CodeConflict.
 func (s *Store) MoveCall(ctx context.Context, c agent.ToolCall, from ...agent.CallState) (agent.ToolCall, error) {
 	var moved agent.ToolCall
-	err := s.write(ctx, func(ctx context.Context, tx bun.Tx) error {
+	err := s.write(ctx, func(ctx context.Context, tx bun.IDB) error {
 		stored, err := callByID(ctx, tx, c.ID)
 		if err != nil {
 			return err
@@ -177,7 +177,7 @@ func (s *Store) MoveCall(ctx context.Context, c agent.ToolCall, from ...agent.Ca
 }
 
 // mayStart refuses the effect of a call whose turn does not run: Stop came first.
-func mayStart(ctx context.Context, tx bun.Tx, c agent.ToolCall) error {
+func mayStart(ctx context.Context, tx bun.IDB, c agent.ToolCall) error {
 	turn, err := turnByID(ctx, tx, c.Turn)
 	if err != nil {
 		return err
@@ -275,7 +275,7 @@ func callsOf(ctx context.Context, db bun.IDB, messages []agent.ID) (map[agent.ID
 }
 
 // insertCalls stores the calls a reply proposes.
-func insertCalls(ctx context.Context, tx bun.Tx, m agent.Message) error {
+func insertCalls(ctx context.Context, tx bun.IDB, m agent.Message) error {
 	for i, c := range m.Calls {
 		c.Thread, c.Turn, c.Message, c.Index, c.Created = m.Thread, m.Turn, m.ID, i, orNow(c.Created)
 		row, err := toCall(c)
@@ -290,7 +290,7 @@ func insertCalls(ctx context.Context, tx bun.Tx, m agent.Message) error {
 }
 
 // updateCall stores everything of a call that a transition may change.
-func updateCall(ctx context.Context, tx bun.Tx, c agent.ToolCall) error {
+func updateCall(ctx context.Context, tx bun.IDB, c agent.ToolCall) error {
 	row, err := toCall(c)
 	if err != nil {
 		return err

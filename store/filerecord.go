@@ -81,7 +81,7 @@ func (s *Store) SaveFileRecords(ctx context.Context, records []policy.Record, go
 		}
 		rows[i] = fileRecordRow{Path: toPath(r.Path), Hash: clean(r.Hash), Labels: labels, Noted: micros(orNow(r.Noted))}
 	}
-	return s.write(ctx, func(ctx context.Context, tx bun.Tx) error {
+	return s.write(ctx, func(ctx context.Context, tx bun.IDB) error {
 		for chunk := range slices.Chunk(gone, recordBatch) {
 			if _, err := tx.NewDelete().Model((*fileRecordRow)(nil)).Where("path IN (?)", bun.List(toPaths(chunk))).Exec(ctx); err != nil {
 				return err

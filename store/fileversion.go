@@ -63,7 +63,7 @@ func (s *Store) AddFileVersion(ctx context.Context, v files.Version, before []by
 	if err != nil {
 		return s.translate(err)
 	}
-	return s.write(ctx, func(ctx context.Context, tx bun.Tx) error {
+	return s.write(ctx, func(ctx context.Context, tx bun.IDB) error {
 		if undoes != "" {
 			res, err := tx.NewUpdate().Model((*fileVersionRow)(nil)).Set("undone = 1").
 				Where("id = ? AND undone = 0", undoes).Exec(ctx)
@@ -81,7 +81,7 @@ func (s *Store) AddFileVersion(ctx context.Context, v files.Version, before []by
 
 // DropFileVersion implements files.Versions.
 func (s *Store) DropFileVersion(ctx context.Context, id, undoes agent.ID) error {
-	return s.write(ctx, func(ctx context.Context, tx bun.Tx) error {
+	return s.write(ctx, func(ctx context.Context, tx bun.IDB) error {
 		if _, err := tx.NewDelete().Model((*fileVersionRow)(nil)).Where("id = ?", id).Exec(ctx); err != nil {
 			return err
 		}
@@ -121,7 +121,7 @@ func (s *Store) FileVersionBytes(ctx context.Context, id agent.ID) ([]byte, erro
 // keepNewest of a file, and returns how many they were and how many bytes they kept. Their pages are overwritten, in the log
 // too.
 func (s *Store) PruneFileVersions(ctx context.Context, olderThan time.Time, keepNewest int) (removed int, bytes int64, err error) {
-	err = s.write(ctx, func(ctx context.Context, tx bun.Tx) error {
+	err = s.write(ctx, func(ctx context.Context, tx bun.IDB) error {
 		var sizes []int64
 		err := tx.NewRaw(`DELETE FROM file_versions WHERE seq IN (
 				SELECT seq FROM (

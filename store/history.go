@@ -19,7 +19,7 @@ func (s *Store) Path(ctx context.Context, head agent.ID, limit int) ([]agent.Mes
 		limit = math.MaxInt32
 	}
 	var path []agent.Message
-	err := s.read(ctx, func(ctx context.Context, tx bun.Tx) error {
+	err := s.read(ctx, func(ctx context.Context, tx bun.IDB) error {
 		rows, err := pathRows(ctx, tx, head, limit)
 		if err == nil && len(rows) == 0 {
 			err = errGone()
@@ -52,7 +52,7 @@ func (s *Store) Window(ctx context.Context, thread, before agent.ID, limit int) 
 		earlier bool
 	)
 	limit = max(limit, 1)
-	err := s.read(ctx, func(ctx context.Context, tx bun.Tx) error {
+	err := s.read(ctx, func(ctx context.Context, tx bun.IDB) error {
 		end, err := windowEnd(ctx, tx, thread, before)
 		if err != nil {
 			return err
@@ -117,9 +117,9 @@ func (s *Store) Following(ctx context.Context, thread, message agent.ID, n int) 
 // Node implements agent.Reader.
 func (s *Store) Node(ctx context.Context, message agent.ID) (agent.Node, error) {
 	var node agent.Node
-	err := s.read(ctx, func(ctx context.Context, tx bun.Tx) error {
+	err := s.read(ctx, func(ctx context.Context, tx bun.IDB) error {
 		var row messageRow
-		if err := tx.NewSelect().Model(&row).Where("id = ?", message).Scan(ctx); err != nil {
+		if err := fixed(tx, `SELECT * FROM messages WHERE id = ?1`, message).Scan(ctx, &row); err != nil {
 			return err
 		}
 		nodes, err := toNodes(ctx, tx, []messageRow{row})
@@ -154,13 +154,17 @@ func toNodes(ctx context.Context, db bun.IDB, rows []messageRow) ([]agent.Node, 
 	places := map[agent.ID]siblingRow{}
 	if len(ids) > 0 {
 		const sibling = `FROM messages s WHERE s.parent IS m.parent AND s.thread = m.thread AND s.state <> 'queued'`
+		asked, err := toJSON(ids)
+		if err != nil {
+			return nil, err
+		}
 		var found []siblingRow
-		err := db.NewRaw(`SELECT m.id,
+		err = fixed(db, `SELECT m.id,
 				(SELECT count(*) `+sibling+`) AS siblings,
 				(SELECT count(*) `+sibling+` AND s.seq <= m.seq) AS position,
 				(SELECT s.id `+sibling+` AND s.seq < m.seq ORDER BY s.seq DESC LIMIT 1) AS previous,
 				(SELECT s.id `+sibling+` AND s.seq > m.seq ORDER BY s.seq LIMIT 1) AS next
-			FROM messages m WHERE m.id IN (?)`, bun.List(ids)).Scan(ctx, &found)
+			FROM messages m WHERE m.id IN (SELECT value FROM json_each(?1))`, asked).Scan(ctx, &found)
 		if err != nil {
 			return nil, err
 		}

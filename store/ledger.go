@@ -47,7 +47,7 @@ func (s *Store) AppendEvents(ctx context.Context, list []agent.Envelope) error {
 	if len(rows) == 0 {
 		return nil
 	}
-	return s.write(ctx, func(ctx context.Context, tx bun.Tx) error {
+	return s.write(ctx, func(ctx context.Context, tx bun.IDB) error {
 		for i := range rows {
 			if err := insertRow(ctx, tx, &rows[i]); err != nil {
 				return err

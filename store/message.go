@@ -87,7 +87,7 @@ func fromMessage(r messageRow) (agent.Message, error) {
 // Message implements agent.Reader.
 func (s *Store) Message(ctx context.Context, id agent.ID) (agent.Message, error) {
 	var m agent.Message
-	err := s.read(ctx, func(ctx context.Context, tx bun.Tx) (err error) {
+	err := s.read(ctx, func(ctx context.Context, tx bun.IDB) (err error) {
 		m, err = messageByID(ctx, tx, id)
 		return err
 	})
@@ -150,7 +150,7 @@ func isToolUse(p agent.Part) bool {
 }
 
 // insertMessage stores a message and what it refers to.
-func insertMessage(ctx context.Context, tx bun.Tx, m agent.Message) error {
+func insertMessage(ctx context.Context, tx bun.IDB, m agent.Message) error {
 	row, err := toMessage(m)
 	if err != nil {
 		return err

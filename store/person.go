@@ -59,7 +59,7 @@ func (s *Store) Person(ctx context.Context, id agent.ID) (agent.Person, error) {
 
 func (s *Store) personWhere(ctx context.Context, cond string, args ...any) (agent.Person, error) {
 	var p agent.Person
-	err := s.read(ctx, func(ctx context.Context, tx bun.Tx) error {
+	err := s.read(ctx, func(ctx context.Context, tx bun.IDB) error {
 		var row personRow
 		if err := tx.NewSelect().Model(&row).Where(cond, args...).Scan(ctx); err != nil {
 			return err
@@ -79,7 +79,7 @@ func (s *Store) personWhere(ctx context.Context, cond string, args ...any) (agen
 func (s *Store) SavePerson(ctx context.Context, p agent.Person) error {
 	p.Created = orNow(p.Created)
 	row, channels := toPerson(p)
-	return s.write(ctx, func(ctx context.Context, tx bun.Tx) error {
+	return s.write(ctx, func(ctx context.Context, tx bun.IDB) error {
 		_, err := tx.NewInsert().Model(&row).On("CONFLICT (id) DO UPDATE").
 			Set("display_name = excluded.display_name").Set("owner = excluded.owner").Set("notes = excluded.notes").Exec(ctx)
 		if err != nil {

@@ -23,7 +23,7 @@ type place struct {
 }
 
 // placeOf reads the place of a thread; form is the idempotency key to look up, if any.
-func placeOf(ctx context.Context, tx bun.Tx, thread agent.ID, form string) (place, error) {
+func placeOf(ctx context.Context, tx bun.IDB, thread agent.ID, form string) (place, error) {
 	var pl place
 	err := fixed(tx, `SELECT t.id AS thread, t.head, t.deleted, u.id AS turn, u.state,
 			(SELECT id FROM messages WHERE thread = t.id AND form = ?2) AS known,
@@ -49,7 +49,7 @@ func (pl *place) open() error {
 
 // rest refuses while a turn runs and ends one that waits; its queued messages
 // join below the head they were written for.
-func (pl *place) rest(ctx context.Context, tx bun.Tx) ([]agent.Message, error) {
+func (pl *place) rest(ctx context.Context, tx bun.IDB) ([]agent.Message, error) {
 	if pl.busy() {
 		return nil, errRunning()
 	}
@@ -65,7 +65,7 @@ func (pl *place) rest(ctx context.Context, tx bun.Tx) ([]agent.Message, error) {
 
 // join puts queued messages into the tree, each below the one before, the first
 // below the head, which moves along. They become part of turn.
-func (pl *place) join(ctx context.Context, tx bun.Tx, turn agent.ID) ([]agent.Message, error) {
+func (pl *place) join(ctx context.Context, tx bun.IDB, turn agent.ID) ([]agent.Message, error) {
 	if !pl.Queued {
 		return nil, nil
 	}
@@ -95,11 +95,11 @@ func (pl *place) join(ctx context.Context, tx bun.Tx, turn agent.ID) ([]agent.Me
 
 // closeCalls ends the calls of a message ("" for all of the thread) that wait, were proposed, or were
 // approved but not started.
-func (pl *place) closeCalls(ctx context.Context, tx bun.Tx, to agent.CallState, message agent.ID) ([]agent.ToolCall, error) {
+func (pl *place) closeCalls(ctx context.Context, tx bun.IDB, to agent.CallState, message agent.ID) ([]agent.ToolCall, error) {
 	return pl.closeWhere(ctx, tx, to, func(c agent.ToolCall) bool { return message == "" || c.Message == message })
 }
 
-func (pl *place) closeWhere(ctx context.Context, tx bun.Tx, to agent.CallState, cond func(agent.ToolCall) bool) ([]agent.ToolCall, error) {
+func (pl *place) closeWhere(ctx context.Context, tx bun.IDB, to agent.CallState, cond func(agent.ToolCall) bool) ([]agent.ToolCall, error) {
 	if !pl.Unended {
 		return nil, nil
 	}
@@ -118,7 +118,7 @@ func (pl *place) closeWhere(ctx context.Context, tx bun.Tx, to agent.CallState, 
 }
 
 // moveHead makes message the end of the conversation.
-func (pl *place) moveHead(ctx context.Context, tx bun.Tx, message agent.ID) error {
+func (pl *place) moveHead(ctx context.Context, tx bun.IDB, message agent.ID) error {
 	pl.Head = message
 	_, err := fixed(tx, `UPDATE threads SET head = ?2, updated = ?3 WHERE id = ?1`,
 		pl.Thread, orNull(message), micros(now())).Exec(ctx)

@@ -12,7 +12,7 @@ import (
 // first token: one transaction of four statements when nothing waits.
 func (s *Store) Post(ctx context.Context, m agent.NewMessage) (agent.Posted, error) {
 	var posted agent.Posted
-	err := s.write(ctx, func(ctx context.Context, tx bun.Tx) error {
+	err := s.write(ctx, func(ctx context.Context, tx bun.IDB) error {
 		pl, err := placeOf(ctx, tx, m.Thread, m.Form)
 		if err != nil {
 			return err
@@ -42,7 +42,7 @@ func (s *Store) Post(ctx context.Context, m agent.NewMessage) (agent.Posted, err
 // Edit implements agent.TurnStore. Like Post it answers a known Form with the message stored then.
 func (s *Store) Edit(ctx context.Context, old agent.ID, m agent.NewMessage) (agent.Posted, error) {
 	var posted agent.Posted
-	err := s.write(ctx, func(ctx context.Context, tx bun.Tx) error {
+	err := s.write(ctx, func(ctx context.Context, tx bun.IDB) error {
 		pl, err := placeOf(ctx, tx, m.Thread, m.Form)
 		if err != nil {
 			return err
@@ -74,7 +74,7 @@ func (s *Store) Edit(ctx context.Context, old agent.ID, m agent.NewMessage) (age
 }
 
 // again answers a form that was stored before.
-func again(ctx context.Context, tx bun.Tx, pl place) (agent.Posted, error) {
+func again(ctx context.Context, tx bun.IDB, pl place) (agent.Posted, error) {
 	m, err := messageByID(ctx, tx, pl.Known)
 	if err != nil {
 		return agent.Posted{}, err
@@ -89,7 +89,7 @@ func again(ctx context.Context, tx bun.Tx, pl place) (agent.Posted, error) {
 }
 
 // queue stores a message that waits for the end of the running turn.
-func (pl *place) queue(ctx context.Context, tx bun.Tx, m agent.NewMessage) (agent.Posted, error) {
+func (pl *place) queue(ctx context.Context, tx bun.IDB, m agent.NewMessage) (agent.Posted, error) {
 	posted := agent.Posted{Message: ownMessage(m)}
 	posted.Message.State = agent.MessageQueued
 	if err := insertMessage(ctx, tx, posted.Message); err != nil {
@@ -101,7 +101,7 @@ func (pl *place) queue(ctx context.Context, tx bun.Tx, m agent.NewMessage) (agen
 }
 
 // begin stores a message below parent, makes it the head, and begins the turn that answers it.
-func (pl *place) begin(ctx context.Context, tx bun.Tx, m agent.NewMessage, parent agent.ID, posted *agent.Posted) error {
+func (pl *place) begin(ctx context.Context, tx bun.IDB, m agent.NewMessage, parent agent.ID, posted *agent.Posted) error {
 	message := ownMessage(m)
 	turn := agent.Turn{
 		ID: agent.NewID(), Thread: pl.Thread, Trigger: message.ID, State: agent.TurnRunning, Started: message.Created,
@@ -121,7 +121,7 @@ func (pl *place) begin(ctx context.Context, tx bun.Tx, m agent.NewMessage, paren
 }
 
 // name gives a thread that has none a title made of words said in it.
-func (pl *place) name(ctx context.Context, tx bun.Tx, title string) error {
+func (pl *place) name(ctx context.Context, tx bun.IDB, title string) error {
 	title = clean(title)
 	if err := checkTitle(title); err != nil {
 		return err

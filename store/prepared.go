@@ -20,6 +20,8 @@ const maxPrepared = 64
 func fixed(db bun.IDB, text string, args ...any) *bun.RawQuery {
 	b := bound{conn: db, args: args}
 	switch db := db.(type) { // below bun, which takes ? for a place of its own
+	case bun.Conn:
+		b.conn = db.Conn
 	case bun.Tx:
 		b.conn = db.Tx
 	case *bun.DB:
@@ -28,7 +30,8 @@ func fixed(db bun.IDB, text string, args ...any) *bun.RawQuery {
 	return db.NewRaw(text).Conn(b)
 }
 
-// bound runs a text with the arguments of a fixed statement.
+// bound runs a text with the arguments of a fixed statement. It is not cancelled midway: it takes less than
+// the goroutines that would have to watch for that.
 type bound struct {
 	conn bun.IConn
 	args []any
@@ -36,17 +39,17 @@ type bound struct {
 
 // QueryContext implements bun.IConn.
 func (b bound) QueryContext(ctx context.Context, text string, _ ...any) (*sql.Rows, error) {
-	return b.conn.QueryContext(ctx, text, b.args...)
+	return b.conn.QueryContext(context.WithoutCancel(ctx), text, b.args...)
 }
 
 // ExecContext implements bun.IConn.
 func (b bound) ExecContext(ctx context.Context, text string, _ ...any) (sql.Result, error) {
-	return b.conn.ExecContext(ctx, text, b.args...)
+	return b.conn.ExecContext(context.WithoutCancel(ctx), text, b.args...)
 }
 
 // QueryRowContext implements bun.IConn.
 func (b bound) QueryRowContext(ctx context.Context, text string, _ ...any) *sql.Row {
-	return b.conn.QueryRowContext(ctx, text, b.args...)
+	return b.conn.QueryRowContext(context.WithoutCancel(ctx), text, b.args...)
 }
 
 // orNull is a text argument that is NULL when there is none, as bun's nullzero writes it.

@@ -34,7 +34,7 @@ func (s *Store) PurgeDeleted(ctx context.Context, before time.Time) (int, error)
 	}
 	for done, id := range threads {
 		// One transaction each: a long one would keep messages of the person waiting.
-		err := s.write(ctx, func(ctx context.Context, tx bun.Tx) error {
+		err := s.write(ctx, func(ctx context.Context, tx bun.IDB) error {
 			for _, statement := range purged {
 				if _, err := tx.NewRaw(statement, id).Exec(ctx); err != nil {
 					return err

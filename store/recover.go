@@ -19,7 +19,7 @@ func (s *Store) Recover(ctx context.Context) (agent.Recovery, error) {
 		return agent.Recovery{}, s.translate(err)
 	}
 	var r agent.Recovery
-	err = s.write(ctx, func(ctx context.Context, tx bun.Tx) (err error) {
+	err = s.write(ctx, func(ctx context.Context, tx bun.IDB) (err error) {
 		if r.Replies, err = cutReplies(ctx, tx); err != nil {
 			return err
 		}
@@ -40,7 +40,7 @@ func (s *Store) Recover(ctx context.Context) (agent.Recovery, error) {
 }
 
 // cutReplies closes open replies with the text that was stored of them.
-func cutReplies(ctx context.Context, tx bun.Tx) (int, error) {
+func cutReplies(ctx context.Context, tx bun.IDB) (int, error) {
 	var rows []messageRow
 	if err := tx.NewSelect().Model(&rows).Where("state = 'open'").Order("seq").Scan(ctx); err != nil {
 		return 0, err
@@ -60,7 +60,7 @@ func cutReplies(ctx context.Context, tx bun.Tx) (int, error) {
 }
 
 // forgetCalls marks started calls as unknown: nobody can say how far their effects went.
-func forgetCalls(ctx context.Context, tx bun.Tx) (int, error) {
+func forgetCalls(ctx context.Context, tx bun.IDB) (int, error) {
 	calls, err := selectCalls(ctx, tx.NewSelect().Where(unended+" AND state = 'started'"))
 	if err != nil {
 		return 0, err

@@ -74,7 +74,7 @@ func (s *Store) OpenReply(ctx context.Context, m agent.Message) error {
 	if row.Labels, err = encodeLabels(labels); err != nil {
 		return s.translate(err)
 	}
-	return s.write(ctx, func(ctx context.Context, tx bun.Tx) error {
+	return s.write(ctx, func(ctx context.Context, tx bun.IDB) error {
 		moved, err := fixed(tx, `UPDATE threads SET head = ?2, updated = ?3 WHERE id = ?1
 				AND EXISTS (SELECT 1 FROM turns WHERE id = ?4 AND thread = ?1 AND state = 'running')
 				AND EXISTS (SELECT 1 FROM messages WHERE id = ?5 AND thread = ?1)`,
@@ -90,7 +90,7 @@ func (s *Store) OpenReply(ctx context.Context, m agent.Message) error {
 }
 
 // refuseReply says why a reply could not be opened.
-func refuseReply(ctx context.Context, tx bun.Tx, m agent.Message) error {
+func refuseReply(ctx context.Context, tx bun.IDB, m agent.Message) error {
 	turn, err := turnByID(ctx, tx, m.Turn)
 	if err != nil {
 		return err
@@ -107,7 +107,7 @@ func (s *Store) SaveProgress(ctx context.Context, list []agent.ReplyProgress) er
 	if len(list) == 0 {
 		return nil
 	}
-	return s.write(ctx, func(ctx context.Context, tx bun.Tx) error {
+	return s.write(ctx, func(ctx context.Context, tx bun.IDB) error {
 		for _, p := range list {
 			stored, err := fixed(tx, `INSERT INTO reply_progress (message, n, text, thinking, covered_boot, covered_seq)
 				SELECT id, (SELECT coalesce(max(n), 0) + 1 FROM reply_progress WHERE message = ?1), ?2, ?3, ?4, ?5
@@ -136,10 +136,10 @@ func (s *Store) CloseReply(ctx context.Context, m agent.Message) error {
 	if m.State == agent.MessageOpen || m.State == agent.MessageQueued {
 		return agent.Errorf(agent.CodeInternal, "A reply cannot be closed as %s.", m.State)
 	}
-	return s.write(ctx, func(ctx context.Context, tx bun.Tx) error { return closeReply(ctx, tx, m) })
+	return s.write(ctx, func(ctx context.Context, tx bun.IDB) error { return closeReply(ctx, tx, m) })
 }
 
-func closeReply(ctx context.Context, tx bun.Tx, m agent.Message) error {
+func closeReply(ctx context.Context, tx bun.IDB, m agent.Message) error {
 	var stored messageRow
 	err := fixed(tx, `SELECT thread, turn, state FROM messages WHERE id = ?1`, m.ID).Scan(ctx, &stored)
 	if err != nil {
@@ -176,7 +176,7 @@ func closeReply(ctx context.Context, tx bun.Tx, m agent.Message) error {
 }
 
 // addRound adds a model call and its usage to a turn.
-func addRound(ctx context.Context, tx bun.Tx, id agent.ID, u agent.Usage) error {
+func addRound(ctx context.Context, tx bun.IDB, id agent.ID, u agent.Usage) error {
 	turn, err := turnByID(ctx, tx, id)
 	if err != nil {
 		return err

@@ -11,7 +11,7 @@ import (
 
 // insertRow stores a row struct as bun's insert would, by a fixed statement. The columns are those
 // bun reads from its tags, so that what is written and what is read back cannot drift apart.
-func insertRow(ctx context.Context, tx bun.Tx, row any) error {
+func insertRow(ctx context.Context, tx bun.IDB, row any) error {
 	table, value := tableOf(tx, row)
 	var names, places strings.Builder
 	args := make([]any, 0, len(table.Fields))
@@ -33,7 +33,7 @@ func insertRow(ctx context.Context, tx bun.Tx, row any) error {
 }
 
 // updateRow stores the named columns of the row whose id is that of row.
-func updateRow(ctx context.Context, tx bun.Tx, row any, columns ...string) error {
+func updateRow(ctx context.Context, tx bun.IDB, row any, columns ...string) error {
 	table, value := tableOf(tx, row)
 	var text strings.Builder
 	text.WriteString("UPDATE " + string(table.SQLName) + " SET ")
@@ -59,7 +59,7 @@ func updateRow(ctx context.Context, tx bun.Tx, row any, columns ...string) error
 }
 
 // tableOf returns what bun knows of a row struct, and the struct that row points to.
-func tableOf(tx bun.Tx, row any) (*schema.Table, reflect.Value) {
+func tableOf(tx bun.IDB, row any) (*schema.Table, reflect.Value) {
 	value := reflect.ValueOf(row).Elem()
 	return tx.NewSelect().DB().Table(value.Type()), value
 }

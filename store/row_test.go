@@ -39,29 +39,29 @@ func TestRowsAreStoredAsBunStoresThem(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			f := &fixture{Store: f.Store, t: t, ctx: f.ctx}
-			want := f.storedBy(c.table, func(ctx context.Context, tx bun.Tx) error {
+			want := f.storedBy(c.table, func(ctx context.Context, tx bun.IDB) error {
 				_, err := tx.NewInsert().Model(c.row).Returning("NULL").Exec(ctx)
 				return err
 			})
-			got := f.storedBy(c.table, func(ctx context.Context, tx bun.Tx) error { return insertRow(ctx, tx, c.row) })
+			got := f.storedBy(c.table, func(ctx context.Context, tx bun.IDB) error { return insertRow(ctx, tx, c.row) })
 			equal(t, got, want)
 		})
 	}
 	change := &callRow{ID: id, State: agent.CallFinished, Question: true, Why: "w", ExitCode: &exit, Result: "[]"}
 	columns := []string{"state", "question", "why", "exit_code", "decision", "result"}
 	before := callRow{ID: id, Thread: f.thread, Message: message, State: agent.CallStarted, Decision: "{}", Binding: "b"}
-	want := f.storedBy("tool_calls", func(ctx context.Context, tx bun.Tx) error {
+	want := f.storedBy("tool_calls", func(ctx context.Context, tx bun.IDB) error {
 		_, err := tx.NewUpdate().Model(change).Where("id = ?", id).Column(columns...).Exec(ctx)
 		return err
 	}, before)
-	got := f.storedBy("tool_calls", func(ctx context.Context, tx bun.Tx) error {
+	got := f.storedBy("tool_calls", func(ctx context.Context, tx bun.IDB) error {
 		return updateRow(ctx, tx, change, columns...)
 	}, before)
 	equal(t, got, want)
 }
 
 // storedBy returns the newest row of a table after fn, and takes everything back.
-func (f *fixture) storedBy(table string, fn func(context.Context, bun.Tx) error, before ...callRow) map[string]any {
+func (f *fixture) storedBy(table string, fn func(context.Context, bun.IDB) error, before ...callRow) map[string]any {
 	f.t.Helper()
 	row, undo := map[string]any{}, errors.New("undo")
 	err := f.writer.RunInTx(f.ctx, nil, func(ctx context.Context, tx bun.Tx) error {

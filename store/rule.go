@@ -95,7 +95,7 @@ func (s *Store) SaveRule(ctx context.Context, r policy.Rule) (policy.Rule, error
 		return policy.Rule{}, s.translate(err)
 	}
 	var saved policy.Rule
-	err = s.write(ctx, func(ctx context.Context, tx bun.Tx) error {
+	err = s.write(ctx, func(ctx context.Context, tx bun.IDB) error {
 		var known ruleRow
 		err := tx.NewSelect().Model(&known).
 			Where("tool = ? AND match = ? AND ifnull(thread, '') = ?", row.Tool, row.Match, row.Thread).Limit(1).Scan(ctx)
@@ -125,7 +125,7 @@ func (s *Store) SaveRule(ctx context.Context, r policy.Rule) (policy.Rule, error
 
 // DeleteRule implements policy.RuleStore.
 func (s *Store) DeleteRule(ctx context.Context, id agent.ID) error {
-	return s.write(ctx, func(ctx context.Context, tx bun.Tx) error {
+	return s.write(ctx, func(ctx context.Context, tx bun.IDB) error {
 		result, err := tx.NewDelete().Model((*ruleRow)(nil)).Where("id = ?", id).Exec(ctx)
 		if err == nil && !touched(result) {
 			return errGone()
@@ -136,7 +136,7 @@ func (s *Store) DeleteRule(ctx context.Context, id agent.ID) error {
 
 // UseRule implements policy.RuleStore. A rule that was revoked in the same instant is not counted.
 func (s *Store) UseRule(ctx context.Context, id agent.ID, at time.Time) error {
-	return s.write(ctx, func(ctx context.Context, tx bun.Tx) error {
+	return s.write(ctx, func(ctx context.Context, tx bun.IDB) error {
 		_, err := tx.NewUpdate().Model((*ruleRow)(nil)).Set("uses = uses + 1").Set("used = ?", micros(at)).Where("id = ?", id).Exec(ctx)
 		return err
 	})

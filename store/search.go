@@ -35,8 +35,8 @@ func (s *Store) Search(ctx context.Context, query string, limit int) ([]agent.Se
 		return nil, nil
 	}
 	f := &finder{limit: limit, seen: map[agent.ID]bool{}, mark: newMarker(list)}
-	err := s.read(ctx, func(ctx context.Context, tx bun.Tx) error {
-		for _, find := range []func(context.Context, bun.Tx, string) error{f.titles, f.messages} {
+	err := s.read(ctx, func(ctx context.Context, tx bun.IDB) error {
+		for _, find := range []func(context.Context, bun.IDB, string) error{f.titles, f.messages} {
 			for _, match := range matches(list) {
 				if len(f.hits) >= limit {
 					return nil
@@ -59,7 +59,7 @@ type finder struct {
 	hits  []agent.SearchHit
 }
 
-func (f *finder) titles(ctx context.Context, tx bun.Tx, match string) error {
+func (f *finder) titles(ctx context.Context, tx bun.IDB, match string) error {
 	var rows []hitRow
 	err := tx.NewRaw(`SELECT t.*, '' AS message, '' AS role, t.updated AS at, '' AS parts
 		FROM (SELECT rowid FROM threads_fts WHERE threads_fts MATCH ? ORDER BY rowid DESC LIMIT ?) f
@@ -71,7 +71,7 @@ func (f *finder) titles(ctx context.Context, tx bun.Tx, match string) error {
 	return f.add(rows)
 }
 
-func (f *finder) messages(ctx context.Context, tx bun.Tx, match string) error {
+func (f *finder) messages(ctx context.Context, tx bun.IDB, match string) error {
 	var rows []hitRow
 	err := tx.NewRaw(`SELECT t.*, m.id AS message, m.role, m.created AS at, m.parts
 		FROM (SELECT rowid FROM messages_fts WHERE messages_fts MATCH ? ORDER BY rowid DESC LIMIT ?) f

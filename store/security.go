@@ -38,7 +38,7 @@ func (s *Store) LogSecurity(ctx context.Context, events ...policy.SecurityEvent)
 	if len(rows) == 0 {
 		return nil
 	}
-	return s.write(ctx, func(ctx context.Context, tx bun.Tx) error {
+	return s.write(ctx, func(ctx context.Context, tx bun.IDB) error {
 		_, err := tx.NewInsert().Model(&rows).Returning("NULL").Exec(ctx)
 		return err
 	})

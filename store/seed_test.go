@@ -20,7 +20,7 @@ func seed(t testing.TB, s *Store, threads, messages int) []agent.ID {
 	random := rand.New(rand.NewPCG(1, 2))
 	ids := make([]agent.ID, threads)
 	ctx := context.Background()
-	err := s.write(ctx, func(ctx context.Context, tx bun.Tx) error {
+	err := s.write(ctx, func(ctx context.Context, tx bun.IDB) error {
 		for i := range ids {
 			ids[i] = agent.NewID()
 			row, err := toThread(agent.Thread{
@@ -45,7 +45,7 @@ func seed(t testing.TB, s *Store, threads, messages int) []agent.ID {
 	return ids
 }
 
-func seedMessages(ctx context.Context, tx bun.Tx, random *rand.Rand, thread agent.ID, n int) error {
+func seedMessages(ctx context.Context, tx bun.IDB, random *rand.Rand, thread agent.ID, n int) error {
 	const batch = 500
 	var rows []messageRow
 	var head agent.ID

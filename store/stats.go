@@ -21,7 +21,7 @@ type Stats struct {
 // end: some milliseconds at 100,000 messages.
 func (s *Store) Stats(ctx context.Context, since time.Time) (Stats, error) {
 	var out Stats
-	err := s.read(ctx, func(ctx context.Context, tx bun.Tx) error {
+	err := s.read(ctx, func(ctx context.Context, tx bun.IDB) error {
 		var err error
 		if out.Threads, err = tx.NewSelect().Model((*threadRow)(nil)).Where("deleted = 0").Count(ctx); err != nil {
 			return err

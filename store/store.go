@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 	"database/sql"
+	"database/sql/driver"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -32,6 +33,7 @@ type Store struct {
 	logger    *slog.Logger
 	writer    *bun.DB // one connection, immediate transactions
 	reader    *bun.DB // query-only connections
+	writes    group
 	ledgerKey []byte
 	unclean   bool
 	damaged   atomic.Bool
@@ -124,21 +126,59 @@ func (s *Store) disconnect() error {
 	return errors.Join(s.reader.Close(), s.writer.Close())
 }
 
-// write runs fn in the one write transaction there is at a time. Once begun it
-// is not cancelled: breaking off would tear down the writer's connection.
-func (s *Store) write(ctx context.Context, fn func(ctx context.Context, tx bun.Tx) error) error {
+// write runs fn in the one write transaction there is at a time, alone or with others that waited for it too. Once
+// begun it is not cancelled: breaking off would tear down the writer's connection.
+func (s *Store) write(ctx context.Context, fn func(ctx context.Context, tx bun.IDB) error) error {
 	if err := ctx.Err(); err != nil {
 		return s.translate(err)
 	}
 	if err := s.Writable(); err != nil {
 		return err
 	}
-	return s.translate(s.writer.RunInTx(context.WithoutCancel(ctx), nil, fn))
+	return s.translate(s.writes.do(context.WithoutCancel(ctx), s.writer, fn))
 }
 
 // read runs fn over one snapshot of the database.
-func (s *Store) read(ctx context.Context, fn func(ctx context.Context, tx bun.Tx) error) error {
-	return s.translate(s.reader.RunInTx(ctx, &sql.TxOptions{ReadOnly: true}, fn))
+func (s *Store) read(ctx context.Context, fn func(ctx context.Context, tx bun.IDB) error) error {
+	if err := ctx.Err(); err != nil {
+		return s.translate(err)
+	}
+	return s.translate(transact(ctx, s.reader, "BEGIN", fn))
+}
+
+// transact runs fn in a transaction on one connection of db. It speaks to SQLite itself: a *sql.Tx has a
+// goroutine of its own and one for each query, which watch for a cancellation, and starting them is a good part of
+// what a small statement takes.
+func transact(ctx context.Context, db *bun.DB, begin string, fn func(ctx context.Context, tx bun.IDB) error) error {
+	conn, err := db.Conn(ctx)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = conn.Close() }() // gives it back to the pool
+	whole := context.WithoutCancel(ctx)
+	if _, err := conn.Conn.ExecContext(whole, begin); err != nil {
+		return err
+	}
+	committed := false
+	defer func() {
+		if !committed { // it failed, or fn panicked
+			takeBack(whole, conn.Conn)
+		}
+	}()
+	if err := fn(ctx, conn); err != nil {
+		return err
+	}
+	_, err = conn.Conn.ExecContext(whole, "COMMIT")
+	committed = err == nil
+	return err
+}
+
+// takeBack ends a transaction that is not to be. A connection that cannot (SQLite may have done it by itself, as on a
+// full disk) is closed rather than given to the next in a state nobody knows.
+func takeBack(ctx context.Context, conn *sql.Conn) {
+	if _, err := conn.ExecContext(ctx, "ROLLBACK"); err != nil {
+		_ = conn.Raw(func(any) error { return driver.ErrBadConn }) // says only what it was told
+	}
 }
 
 // now returns the present as it will be read back.

@@ -68,7 +68,7 @@ func (s *Store) AddSummary(ctx context.Context, sum agent.Summary) error {
 	if err != nil {
 		return s.translate(err)
 	}
-	return s.write(ctx, func(ctx context.Context, tx bun.Tx) error {
+	return s.write(ctx, func(ctx context.Context, tx bun.IDB) error {
 		_, err := tx.NewInsert().Model(&row).On("CONFLICT (id) DO UPDATE").Set("disabled = excluded.disabled").
 			Returning("NULL").Exec(ctx)
 		return err

@@ -107,7 +107,7 @@ func (s *Store) CreateThread(ctx context.Context, t agent.Thread) error {
 	if err != nil {
 		return s.translate(err)
 	}
-	return s.write(ctx, func(ctx context.Context, tx bun.Tx) error {
+	return s.write(ctx, func(ctx context.Context, tx bun.IDB) error {
 		_, err := tx.NewInsert().Model(&row).Exec(ctx)
 		return err
 	})
@@ -128,7 +128,7 @@ func (s *Store) PatchThread(ctx context.Context, id agent.ID, p agent.ThreadPatc
 			return t, err
 		}
 	}
-	err := s.write(ctx, func(ctx context.Context, tx bun.Tx) (err error) {
+	err := s.write(ctx, func(ctx context.Context, tx bun.IDB) (err error) {
 		if t, err = threadByID(ctx, tx, id); err != nil {
 			return err
 		}

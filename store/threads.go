@@ -5,8 +5,6 @@ import (
 	"encoding/base64"
 	"fmt"
 
-	"github.com/uptrace/bun"
-
 	"ash/agent"
 )
 
@@ -21,15 +19,14 @@ type listedRow struct {
 	Waiting int    `bun:"waiting"`
 }
 
-// listed selects threads for a list. A head that has no text yet (an open reply) shows what it answers.
-func listed(q *bun.SelectQuery) *bun.SelectQuery {
-	return q.TableExpr("threads AS t").ColumnExpr("t.*").
-		ColumnExpr(`coalesce(nullif(h.preview, ''), p.preview, '') AS snippet`).
-		ColumnExpr(`EXISTS (SELECT 1 FROM turns WHERE thread = t.id AND ` + active + ` AND state <> 'waiting') AS running`).
-		ColumnExpr(`(SELECT count(*) FROM tool_calls WHERE thread = t.id AND ` + unended + ` AND state = 'waiting') AS waiting`).
-		Join("LEFT JOIN messages AS h ON h.id = t.head").
-		Join("LEFT JOIN messages AS p ON p.id = h.parent")
-}
+// What a list shows of a thread, and where it is from. A head that has no text yet (an open reply)
+// shows what it answers.
+const (
+	listed = `t.*, coalesce(nullif(h.preview, ''), p.preview, '') AS snippet,
+		EXISTS (SELECT 1 FROM turns WHERE thread = t.id AND ` + active + ` AND state <> 'waiting') AS running,
+		(SELECT count(*) FROM tool_calls WHERE thread = t.id AND ` + unended + ` AND state = 'waiting') AS waiting`
+	listedFrom = `threads AS t LEFT JOIN messages AS h ON h.id = t.head LEFT JOIN messages AS p ON p.id = h.parent`
+)
 
 func fromListed(r listedRow) (agent.ThreadSummary, error) {
 	t, err := fromThread(r.threadRow)
@@ -39,7 +36,7 @@ func fromListed(r listedRow) (agent.ThreadSummary, error) {
 // Summary implements agent.ThreadStore.
 func (s *Store) Summary(ctx context.Context, id agent.ID) (agent.ThreadSummary, error) {
 	var row listedRow
-	if err := listed(s.reader.NewSelect()).Where("t.id = ?", id).Scan(ctx, &row); err != nil {
+	if err := fixed(s.reader, `SELECT `+listed+` FROM `+listedFrom+` WHERE t.id = ?1`, id).Scan(ctx, &row); err != nil {
 		return agent.ThreadSummary{}, s.translate(err)
 	}
 	sum, err := fromListed(row)
@@ -54,7 +51,7 @@ func (s *Store) Threads(ctx context.Context, f agent.ThreadFilter) ([]agent.Thre
 	if f.Archived {
 		kind = "t.archived <> 0"
 	}
-	q := listed(s.reader.NewSelect()).Where("t.deleted = 0 AND " + kind + " AND t.parent_call IS NULL").
+	q := s.reader.NewSelect().TableExpr(listedFrom).ColumnExpr(listed).Where("t.deleted = 0 AND " + kind + " AND t.parent_call IS NULL").
 		OrderExpr("t.pinned DESC, t.updated DESC, t.seq DESC").Limit(limit + 1)
 	if f.After != "" {
 		after, err := parseCursor(f.After)

@@ -152,7 +152,7 @@ func runs(ctx context.Context, q *bun.SelectQuery) ([]agent.ToolCall, []int64, e
 // ToolHistory returns how the newest n calls of a tool went; n is at most 200.
 func (s *Store) ToolHistory(ctx context.Context, tool string, n int) (agent.ToolHistory, error) {
 	var h agent.ToolHistory
-	err := s.read(ctx, func(ctx context.Context, tx bun.Tx) error {
+	err := s.read(ctx, func(ctx context.Context, tx bun.IDB) error {
 		var rows []callRow
 		err := tx.NewSelect().Model(&rows).Column("id", "thread", "state", "exit_code", "created", "started", "finished").
 			Where("name = ?", clean(tool)).Order("seq DESC").Limit(int64(min(max(n, 1), maxPage))).Scan(ctx)

@@ -43,7 +43,7 @@ const active = "state IN ('running', 'waiting', 'stopping')"
 // Tail implements agent.TurnStore.
 func (s *Store) Tail(ctx context.Context, thread agent.ID) (agent.Tail, error) {
 	var tail agent.Tail
-	err := s.read(ctx, func(ctx context.Context, tx bun.Tx) (err error) {
+	err := s.read(ctx, func(ctx context.Context, tx bun.IDB) (err error) {
 		if tail.Thread, err = threadByID(ctx, tx, thread); err != nil {
 			return err
 		}
@@ -79,13 +79,13 @@ func turnByID(ctx context.Context, db bun.IDB, id agent.ID) (agent.Turn, error) 
 	return fromTurn(row), nil
 }
 
-func insertTurn(ctx context.Context, tx bun.Tx, t agent.Turn) error {
+func insertTurn(ctx context.Context, tx bun.IDB, t agent.Turn) error {
 	row := toTurn(t)
 	return insertRow(ctx, tx, &row)
 }
 
 // setTurn moves a turn to a state; ended is kept with it, zero while it is active.
-func setTurn(ctx context.Context, tx bun.Tx, t *agent.Turn, state agent.TurnState) error {
+func setTurn(ctx context.Context, tx bun.IDB, t *agent.Turn, state agent.TurnState) error {
 	t.State = state
 	if t.Active() {
 		t.Ended = fromMicros(0)
@@ -100,7 +100,7 @@ func setTurn(ctx context.Context, tx bun.Tx, t *agent.Turn, state agent.TurnStat
 // stopping and would come to rest waiting is stopped, and its unanswered calls with it.
 func (s *Store) EndTurn(ctx context.Context, turn agent.Turn, state agent.TurnState) (agent.EndedTurn, error) {
 	var ended agent.EndedTurn
-	err := s.write(ctx, func(ctx context.Context, tx bun.Tx) error {
+	err := s.write(ctx, func(ctx context.Context, tx bun.IDB) error {
 		stored, err := turnByID(ctx, tx, turn.ID)
 		if err != nil {
 			return err
@@ -133,7 +133,7 @@ func (s *Store) EndTurn(ctx context.Context, turn agent.Turn, state agent.TurnSt
 }
 
 // beginQueued joins what waited for the end of a turn to the tree and begins the turn that answers it.
-func (pl *place) beginQueued(ctx context.Context, tx bun.Tx, ended *agent.EndedTurn) error {
+func (pl *place) beginQueued(ctx context.Context, tx bun.IDB, ended *agent.EndedTurn) error {
 	superseded, err := pl.closeCalls(ctx, tx, agent.CallSuperseded, pl.Head)
 	if err != nil {
 		return err
@@ -154,7 +154,7 @@ func (pl *place) beginQueued(ctx context.Context, tx bun.Tx, ended *agent.EndedT
 // Resume implements agent.CallStore.
 func (s *Store) Resume(ctx context.Context, id agent.ID) (agent.Turn, error) {
 	var turn agent.Turn
-	err := s.write(ctx, func(ctx context.Context, tx bun.Tx) (err error) {
+	err := s.write(ctx, func(ctx context.Context, tx bun.IDB) (err error) {
 		if turn, err = turnByID(ctx, tx, id); err != nil {
 			return err
 		}

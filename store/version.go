@@ -39,7 +39,7 @@ func fromVersion(r versionRow) identity.Version {
 func (s *Store) AddVersion(ctx context.Context, v identity.Version) error {
 	v.Created = orNow(v.Created)
 	row := toVersion(v)
-	return s.write(ctx, func(ctx context.Context, tx bun.Tx) error {
+	return s.write(ctx, func(ctx context.Context, tx bun.IDB) error {
 		_, err := tx.NewInsert().Model(&row).Returning("NULL").Exec(ctx)
 		return err
 	})
