@@ -57,11 +57,16 @@ func nextForCalls(calls []ToolCall) step {
 // state between steps: each is stored before the next is read. The caller owns
 // the conversation (see Engine) and stores the returned state.
 func (e *Engine) Advance(ctx context.Context, thread ID) TurnState {
+	return e.advance(ctx, thread, nil)
+}
+
+// advance is Advance for a caller that may know what is stored.
+func (e *Engine) advance(ctx context.Context, thread ID, known *known) TurnState {
 	settings := e.Settings()
 	ctx, clock, done := withClock(ctx)
 	defer done()
 	for {
-		tail, err := e.Store.Tail(ctx, thread)
+		tail, err := e.tail(ctx, thread, known)
 		if err != nil {
 			return e.halted(ctx, thread, "", err)
 		}
@@ -91,7 +96,7 @@ func (e *Engine) Advance(ctx context.Context, thread ID) TurnState {
 		case stepWait:
 			return TurnWaiting
 		case stepReply, stepContinue:
-			rest, err = e.reply(ctx, tail, settings, next == stepContinue)
+			rest, err = e.reply(ctx, tail, known, settings, next == stepContinue)
 		case stepTools:
 			err = e.runCalls(ctx, tail)
 		}
@@ -101,6 +106,7 @@ func (e *Engine) Advance(ctx context.Context, thread ID) TurnState {
 		if rest != "" {
 			return rest
 		}
+		known = nil // the conversation has gone on from there
 	}
 }
 

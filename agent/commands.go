@@ -53,6 +53,10 @@ func (c *conversation) post(ctx context.Context, m NewMessage) (Posted, error) {
 	if tail.Thread.TitleSource == TitleNone {
 		m.Title = titleByWords(m)
 	}
+	var above *ahead
+	if !c.running() {
+		above = c.engine.readAhead(ctx, c.thread, tail.Thread.Head)
+	}
 	posted, err := c.engine.Store.Post(ctx, m)
 	if err != nil || posted.Again {
 		return posted, err
@@ -61,7 +65,11 @@ func (c *conversation) post(ctx context.Context, m NewMessage) (Posted, error) {
 	c.joined(posted.Joined)
 	c.engine.publish(c.thread, posted.Message.Turn, UserEvent{Message: posted.Message})
 	if posted.Message.State != MessageQueued {
-		c.begin(posted.Turn, false)
+		if posted.Message.Parent != tail.Thread.Head || len(posted.Superseded) > 0 {
+			above = nil // it is not as it was read
+		}
+		tail.Thread.Head, tail.Turn, tail.Head = posted.Message.ID, posted.Turn, posted.Message
+		c.begin(posted.Turn, false, &known{tail, above})
 	}
 	return posted, nil
 }
@@ -77,7 +85,7 @@ func (c *conversation) edit(ctx context.Context, old ID, m NewMessage) (Posted, 
 	}
 	c.closed(posted.Superseded)
 	c.joined(posted.Joined)
-	c.begin(posted.Turn, true)
+	c.begin(posted.Turn, true, nil)
 	return posted, nil
 }
 
@@ -97,7 +105,7 @@ func (c *conversation) regenerate(ctx context.Context, message ID) (Turn, error)
 	if err != nil {
 		return Turn{}, err
 	}
-	c.begin(turn, true)
+	c.begin(turn, true, nil)
 	return turn, nil
 }
 
@@ -122,7 +130,7 @@ func (c *conversation) goOn(ctx context.Context) (Turn, error) {
 	if err != nil {
 		return Turn{}, err
 	}
-	c.begin(turn, below != from.ID)
+	c.begin(turn, below != from.ID, nil)
 	return turn, nil
 }
 

@@ -136,13 +136,13 @@ func (c *conversation) retired() bool {
 	return true
 }
 
-// start advances turn beside the mailbox.
-func (c *conversation) start(turn Turn) {
+// start advances turn beside the mailbox. known may be nil.
+func (c *conversation) start(turn Turn, known *known) {
 	ctx, cancel := context.WithCancelCause(c.engine.ctx)
 	c.turn, c.cancel = turn, cancel
 	c.engine.publish(c.thread, turn.ID, TurnEvent{Turn: turn})
 	go func() {
-		state, err := protected(c.engine, "turn", c.thread, func() (TurnState, error) { return c.engine.Advance(ctx, c.thread), nil })
+		state, err := protected(c.engine, "turn", c.thread, func() (TurnState, error) { return c.engine.advance(ctx, c.thread, known), nil })
 		if err != nil {
 			state = c.engine.halted(ctx, c.thread, turn.ID, err)
 		}
@@ -184,7 +184,7 @@ func (c *conversation) settle(state TurnState) {
 		c.turn = *ended.Next
 		c.settle(TurnStopped)
 	case ended.Next != nil:
-		c.start(*ended.Next)
+		c.start(*ended.Next, nil)
 	case ended.Turn.State == TurnWaiting:
 		c.recheck(ctx)
 	case ended.Turn.State == TurnDone:
@@ -279,7 +279,7 @@ func (c *conversation) recheck(ctx context.Context) bool {
 		c.owe(TurnWaiting, err)
 		return true
 	}
-	c.start(resumed)
+	c.start(resumed, nil)
 	return true
 }
 
@@ -291,14 +291,14 @@ func (c *conversation) storing() (context.Context, context.CancelFunc) {
 // running reports whether a turn is being advanced.
 func (c *conversation) running() bool { return c.cancel != nil }
 
-// begin starts a turn that the store has begun. moved says that the head went elsewhere. Whoever asked may
-// be gone by now: what is told does not depend on them.
-func (c *conversation) begin(turn Turn, moved bool) {
+// begin starts a turn that the store has begun. moved says that the head went elsewhere; known is as in start.
+// Whoever asked may be gone by now: what is told does not depend on them.
+func (c *conversation) begin(turn Turn, moved bool, known *known) {
 	ctx, done := c.storing()
 	defer done()
 	if moved {
 		c.engine.moved(ctx, c.thread)
 	}
-	c.start(turn) // before the lists are told: the person waits for the answer
+	c.start(turn, known) // before the lists are told: the person waits for the answer
 	c.engine.touched(ctx, c.thread)
 }

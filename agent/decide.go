@@ -109,7 +109,7 @@ func (c *conversation) decided(call ToolCall) {
 		c.engine.Logger.Warn("decided, but the turn cannot go on; the page offers it", "thread", c.thread, "call", call.ID, "error", err)
 		return
 	}
-	c.begin(turn, false)
+	c.begin(turn, false, nil)
 }
 
 // prepare makes an approval ready to be stored: the person's own arguments take the place of the

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"log/slog"
 	"sync"
+	"sync/atomic"
 	"time"
 )
 
@@ -47,7 +48,8 @@ type Options struct {
 // reach it as messages, so nothing about a turn needs a lock.
 type Engine struct {
 	Options
-	saver *saver
+	saver    *saver
+	openings atomic.Int32 // replies on their way into the store
 
 	ctx    context.Context
 	cancel context.CancelCauseFunc

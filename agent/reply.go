@@ -19,27 +19,37 @@ const (
 
 // reply asks the model for one message, streams it, and stores it. It returns
 // the state the turn rests in when the reply ended early, "" to go on.
-func (e *Engine) reply(ctx context.Context, tail Tail, s Settings, goOn bool) (TurnState, error) {
+func (e *Engine) reply(ctx context.Context, tail Tail, known *known, s Settings, goOn bool) (TurnState, error) {
 	model, info, err := e.Models.Pick(ctx, tail.Thread.Model)
 	if err != nil {
 		return e.refuse(ctx, tail, &Failure{CodeOf(err), PublicOf(err)}), nil
 	}
-	prompt, err := e.prompt(ctx, tail, s, model, info, goOn)
-	if err != nil {
-		if ctx.Err() != nil {
-			return "", err
-		}
-		return e.refuse(ctx, tail, &Failure{CodeOf(err), PublicOf(err)}), nil
-	}
-	w := &replyWriter{engine: e, message: e.newReply(tail), labels: prompt.Labels}
+	asking, cancel := context.WithCancel(ctx)
+	defer cancel()
+	w := &replyWriter{engine: e, message: e.newReply(tail)}
 	w.message.Model = info.Ref
-	if err := e.Store.OpenReply(ctx, w.message); err != nil {
+	w.opening = e.open(ctx, w.message, cancel)
+	began := e.Now()
+	_, failure := protected(e, "model call", w.message.Thread, func() (none struct{}, err error) {
+		r := PromptRequest{Thread: tail.Thread, Model: info, Continue: goOn, Now: began}
+		if r.Path, r.Summaries, err = e.history(asking, tail, known, 2*s.MaxMessages); err != nil {
+			return none, err
+		}
+		prompt, err := e.prompt(asking, tail, s, model, r)
+		if err != nil {
+			return none, err
+		}
+		if w.opening.crowded {
+			if err := w.opened(); err != nil {
+				return none, err
+			}
+		}
+		w.labels, began = prompt.Labels, e.Now()
+		return none, w.follow(model.Stream(asking, prompt.Prompt))
+	})
+	if err := w.opened(); err != nil {
 		return "", err
 	}
-	w.covered = e.publish(w.message.Thread, w.message.Turn, AssistantEvent{Message: w.message})
-
-	began := e.Now()
-	_, failure := protected(e, "model call", w.message.Thread, func() (struct{}, error) { return struct{}{}, w.follow(model.Stream(ctx, prompt.Prompt)) })
 	if w.message.Usage.Duration == 0 {
 		w.message.Usage.Duration = e.Now().Sub(began)
 	}
@@ -53,8 +63,9 @@ func (e *Engine) reply(ctx context.Context, tail Tail, s Settings, goOn bool) (T
 type replyWriter struct {
 	engine  *Engine
 	message Message
-	labels  Labels // of all that the model had before it: what it asks for may stem from any of it
-	covered EventID
+	opening *opening
+	labels  Labels  // of all that the model had before it: what it asks for may stem from any of it
+	covered EventID // zero until the reply is stored as open
 	text    strings.Builder
 	thought strings.Builder
 	calls   []*pendingCall
@@ -81,16 +92,16 @@ func (w *replyWriter) follow(deltas iter.Seq2[Delta, error]) error {
 }
 
 // take adds one delta.
-func (w *replyWriter) take(d Delta) error {
+func (w *replyWriter) take(d Delta) (err error) {
 	switch d.Kind {
 	case DeltaText:
 		w.flushThought(nil)
 		w.text.WriteString(d.Text)
-		w.emit(d.Text, false)
+		err = w.emit(d.Text, false)
 	case DeltaThinking:
 		w.flushText()
 		w.thought.WriteString(d.Text)
-		w.emit(d.Text, true)
+		err = w.emit(d.Text, true)
 	case DeltaThought:
 		w.flushText()
 		w.size += len(d.Thinking.Text) + len(d.Thinking.Signature) + len(d.Thinking.Redacted) + pieceSize
@@ -102,11 +113,13 @@ func (w *replyWriter) take(d Delta) error {
 	case DeltaStop:
 		w.message.Stop = d.Stop
 	case DeltaAttempt:
-		w.engine.publish(w.message.Thread, w.message.Turn, ProgressEvent{Message: w.message.ID, Attempt: d.Attempt})
+		w.opening.tell(ProgressEvent{Message: w.message.ID, Attempt: d.Attempt})
 	case DeltaSource:
 		w.message.Model = d.Model.Ref
 	}
 	switch {
+	case err != nil:
+		return err
 	case w.size > MaxReply:
 		return errEndless()
 	case len(w.calls) > maxCalls:
@@ -119,10 +132,23 @@ func errEndless() error {
 	return Errorf(CodeExhausted, "The model wrote more than %d MB without an end; Ash cut it off.", MaxReply>>20)
 }
 
+// opened waits until the reply is stored as open.
+func (w *replyWriter) opened() error {
+	if w.covered != (EventID{}) {
+		return nil
+	}
+	covered, err := w.opening.wait()
+	w.covered = covered
+	return err
+}
+
 // emit publishes new text and has it saved.
-func (w *replyWriter) emit(text string, thinking bool) {
+func (w *replyWriter) emit(text string, thinking bool) error {
 	if text == "" {
-		return
+		return nil
+	}
+	if err := w.opened(); err != nil {
+		return err
 	}
 	first := w.size == 0
 	w.size += len(text)
@@ -132,6 +158,7 @@ func (w *replyWriter) emit(text string, thinking bool) {
 	if first { // whoever shows the answer gets its beginning now, also while a fast model keeps this goroutine busy
 		runtime.Gosched()
 	}
+	return nil
 }
 
 // piece adds a part of a tool call.
@@ -261,17 +288,8 @@ func (p *pendingCall) call(m Message, index int) ToolCall {
 }
 
 // prompt builds what is sent, summarising what does not fit.
-func (e *Engine) prompt(ctx context.Context, tail Tail, s Settings, model Model, info ModelInfo, goOn bool) (BuiltPrompt, error) {
-	path, err := e.Store.Path(ctx, tail.Head.ID, 2*s.MaxMessages)
-	if err != nil {
-		return BuiltPrompt{}, err
-	}
-	summaries, err := e.Store.Summaries(ctx, tail.Thread.ID)
-	if err != nil {
-		return BuiltPrompt{}, err
-	}
-	r := PromptRequest{Thread: tail.Thread, Path: path, Summaries: summaries, Model: info, Continue: goOn, Now: e.Now()}
-	if e.Tools != nil && info.Tools {
+func (e *Engine) prompt(ctx context.Context, tail Tail, s Settings, model Model, r PromptRequest) (BuiltPrompt, error) {
+	if e.Tools != nil && r.Model.Tools {
 		r.Tools = e.Tools.Specs(ctx, tail.Thread)
 	}
 	built, err := e.Prompter.Build(ctx, r)

@@ -8,10 +8,12 @@ import (
 )
 
 // Open replies are saved when this much text is unsaved, or when the oldest
-// unsaved text is this old, whichever comes first.
+// unsaved text is this old, whichever comes first. What is much waits a moment all the same: the answer of a
+// fast model is over by then, and its end would wait for a write that it replaces.
 const (
 	saveBytes = 2 << 10
 	saveAfter = time.Second
+	saveSoon  = 20 * time.Millisecond
 )
 
 // saver stores the text of open replies as they grow: many replies in one
@@ -27,7 +29,7 @@ type saver struct {
 	mu      sync.Mutex // guards the rest
 	pending map[ID]*unsaved
 	broken  map[ID]bool // could not be saved once: what is stored stays a true beginning
-	due     bool        // some reply has saveBytes unsaved
+	full    bool        // some reply has saveBytes unsaved
 	closed  bool
 }
 
@@ -66,8 +68,8 @@ func (s *saver) add(message ID, text string, thinking bool, covered EventID) {
 		u.text = append(u.text, text...)
 	}
 	u.covered = covered
-	full := !s.due && len(u.text)+len(u.thinking) >= saveBytes
-	s.due = s.due || full
+	full := !s.full && len(u.text)+len(u.thinking) >= saveBytes
+	s.full = s.full || full
 	s.mu.Unlock()
 	if first || full {
 		s.wake()
@@ -107,12 +109,14 @@ func (s *saver) loop() {
 	defer timer.Stop()
 	for range s.kick {
 		timer.Reset(saveAfter)
-		for !s.ready() {
+		for due, soon := false, false; !due && !s.idle(); {
+			if !soon && s.much() {
+				soon = true
+				timer.Reset(saveSoon)
+			}
 			select {
 			case <-timer.C:
-				s.mu.Lock()
-				s.due = true
-				s.mu.Unlock()
+				due = true
 			case <-s.kick:
 			}
 		}
@@ -123,10 +127,17 @@ func (s *saver) loop() {
 	}
 }
 
-func (s *saver) ready() bool {
+// idle reports whether there is nothing to wait for: nothing is unsaved, or the rest is to be saved now.
+func (s *saver) idle() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.due || s.closed || len(s.pending) == 0
+	return s.closed || len(s.pending) == 0
+}
+
+func (s *saver) much() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.full
 }
 
 func (s *saver) ended() bool {
@@ -142,7 +153,7 @@ func (s *saver) flush() {
 	defer s.storing.Unlock()
 	s.mu.Lock()
 	taken := s.pending
-	s.pending, s.due = map[ID]*unsaved{}, false
+	s.pending, s.full = map[ID]*unsaved{}, false
 	s.mu.Unlock()
 	if len(taken) == 0 {
 		return
