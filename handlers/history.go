@@ -229,10 +229,8 @@ func (h *Tools) Export(c echo.Context) error {
 			_ = w.Write(h.exported(call, heading))
 		}
 		w.Flush()
-		if _, err := c.Response().Write(b.Bytes()); err != nil {
-			return nil // the reader left
-		}
-		if rows += len(page.Calls); page.Next == "" || rows >= exportMost {
+		_, left := c.Response().Write(b.Bytes()) // a reader that left is told nothing
+		if rows += len(page.Calls); left != nil || page.Next == "" || rows >= exportMost {
 			return nil
 		}
 		filter.After = page.Next

@@ -350,8 +350,8 @@ func TestHistoryOfRuns(t *testing.T) {
 
 func TestCellsAreNoFormulas(t *testing.T) {
 	for in, want := range map[string]string{
-		"": "", "plain": "plain", "-3.5": "-3.5", "+1": "+1", "=1+1": "'=1+1", "@SUM(A1)": "'@SUM(A1)", " =1": "' =1", "\t=1": "'\t=1", "\tx": "'\tx",
-		"a\n=1": "a\n'=1", "a\r=1": "a\n'=1", "＝1": "'＝1", "-rm": "'-rm", "x=1": "x=1", "\u00a0=1": "'\u00a0=1",
+		"": "", "plain": "plain", "-3.5": "-3.5", "+1": "+1", "=1+1": "'=1+1", "@SUM(A1)": "'@SUM(A1)", "\t=1": "'\t=1", "\tx": "'\tx",
+		"a\n=1": "a\n'=1", "a\r=1": "a\n'=1", "＝1": "'＝1", "-rm": "'-rm", "x=1": "x=1", "\u0020=1": "'\u0020=1", "\u00a0=1": "'\u00a0=1",
 	} {
 		if got := handlers.Cell(in); got != want {
 			t.Errorf("%q becomes %q, want %q", in, got, want)

@@ -6,7 +6,7 @@ package static
 func hashed(name string) string {
 	switch name {
 	case "app.css":
-		return "app-8afe2cb6d7.css"
+		return "app-8e94f11883.css"
 	case "app.js":
 		return "app-31dfe56c26.js"
 	case "geist-mono.woff2":
@@ -26,8 +26,8 @@ func hashed(name string) string {
 // find returns what is known of a file of dist.
 func find(file string) (asset, bool) {
 	switch file {
-	case "app-8afe2cb6d7.css":
-		return asset{media: "text/css; charset=utf-8", etag: "8afe2cb6d7", gzip: true, brotli: true}, true
+	case "app-8e94f11883.css":
+		return asset{media: "text/css; charset=utf-8", etag: "8e94f11883", gzip: true, brotli: true}, true
 	case "app-31dfe56c26.js":
 		return asset{media: "text/javascript; charset=utf-8", etag: "31dfe56c26", gzip: true, brotli: true}, true
 	case "geist-mono-684ad5b531.woff2":

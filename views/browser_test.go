@@ -6,6 +6,7 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"net/url"
 	"os"
 	"os/exec"
 	"strconv"
@@ -34,7 +35,10 @@ type desk struct {
 	cut    chan struct{} // closed: end the running streams
 }
 
-type post struct{ path, text, form string }
+type post struct {
+	path, text, form string
+	all              url.Values
+}
 
 func openDesk(t *testing.T) *desk {
 	t.Helper()
@@ -89,7 +93,7 @@ func (d *desk) stream(w http.ResponseWriter, r *http.Request) {
 func (d *desk) post(w http.ResponseWriter, r *http.Request) {
 	_ = r.ParseMultipartForm(1 << 20)
 	d.mu.Lock()
-	d.posts = append(d.posts, post{r.URL.Path, r.FormValue("text"), r.FormValue("form")})
+	d.posts = append(d.posts, post{r.URL.Path, r.FormValue("text"), r.FormValue("form"), r.Form})
 	n := len(d.posts)
 	d.mu.Unlock()
 	switch {

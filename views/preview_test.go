@@ -9,6 +9,7 @@ import (
 
 	"ash/static"
 	"ash/views/components"
+	"ash/views/pages"
 )
 
 const policy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' blob:; font-src 'self'; connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'; manifest-src 'self'"
@@ -33,6 +34,9 @@ func preview() http.Handler {
 	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) {})
 	mux.HandleFunc("GET /setup/found", func(w http.ResponseWriter, r *http.Request) {
 		_ = setup(false).Offers().Render(r.Context(), w)
+	})
+	mux.HandleFunc("GET /tools/sandbox/build", func(w http.ResponseWriter, r *http.Request) {
+		_ = pages.BuildPanel(*toolsWithout().Sandbox.Build).Render(r.Context(), w)
 	})
 	mux.HandleFunc("GET /palette", func(w http.ResponseWriter, r *http.Request) {
 		_ = components.PaletteResults(r.FormValue("q"), palette(), "token").Render(r.Context(), w)

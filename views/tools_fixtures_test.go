@@ -89,6 +89,7 @@ func cards() []components.Message {
 
 func inbox(empty bool) pages.Inbox {
 	p := pages.Inbox{Page: page("Waiting for you", layouts.Inbox)}
+	p.Stream = "/inbox/events?since=b-1"
 	if empty {
 		p.Waiting = 0
 		return p
