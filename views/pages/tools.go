@@ -2,6 +2,7 @@ package pages
 
 import (
 	"net/url"
+	"strings"
 	"time"
 
 	"ash/agent"
@@ -72,6 +73,29 @@ const (
 
 // Field is the name of the argument's form field.
 func (a Argument) Field() string { return string(a.Input) + "." + a.Name }
+
+// kind says what to give for the argument.
+func (a Argument) kind() string {
+	if a.Required {
+		return a.Type
+	}
+	return a.Type + ", optional"
+}
+
+// note says how its field is filled in, "" when that goes without saying.
+func (a Argument) note() string {
+	var notes []string
+	if !a.Required {
+		notes = append(notes, "optional")
+	}
+	switch a.Input {
+	case InputLines:
+		notes = append(notes, "one a line")
+	case InputJSON:
+		notes = append(notes, "JSON")
+	}
+	return strings.Join(notes, ", ")
+}
 
 // Switch is the policy of a whole tool.
 type Switch struct {
