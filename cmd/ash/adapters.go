@@ -100,3 +100,9 @@ func (u undoer) Undoable(ctx context.Context, call agent.ID) bool {
 	changes, err := u.Changes(ctx, call)
 	return err == nil && len(changes) > 0 && changes[0].Kept
 }
+
+// Undone reports whether the last change of a call took the one before back.
+func (u undoer) Undone(ctx context.Context, call agent.ID) bool {
+	changes, err := u.Changes(ctx, call)
+	return err == nil && len(changes) > 0 && len(changes)%2 == 0
+}
