@@ -8,7 +8,7 @@ func hashed(name string) string {
 	case "app.css":
 		return "app-8e94f11883.css"
 	case "app.js":
-		return "app-31dfe56c26.js"
+		return "app-225e6bd73e.js"
 	case "geist-mono.woff2":
 		return "geist-mono-684ad5b531.woff2"
 	case "geist.woff2":
@@ -28,8 +28,8 @@ func find(file string) (asset, bool) {
 	switch file {
 	case "app-8e94f11883.css":
 		return asset{media: "text/css; charset=utf-8", etag: "8e94f11883", gzip: true, brotli: true}, true
-	case "app-31dfe56c26.js":
-		return asset{media: "text/javascript; charset=utf-8", etag: "31dfe56c26", gzip: true, brotli: true}, true
+	case "app-225e6bd73e.js":
+		return asset{media: "text/javascript; charset=utf-8", etag: "225e6bd73e", gzip: true, brotli: true}, true
 	case "geist-mono-684ad5b531.woff2":
 		return asset{media: "font/woff2", etag: "684ad5b531", gzip: false, brotli: false}, true
 	case "geist-19f9c92546.woff2":

@@ -106,6 +106,10 @@ func (d *desk) post(w http.ResponseWriter, r *http.Request) {
 		var slot strings.Builder
 		_ = components.StreamTurn(components.Turn{Thread: thread, Running: true}).Render(r.Context(), &slot)
 		d.frames <- "data: " + slot.String() + "\n\n"
+	case strings.HasSuffix(r.URL.Path, "/undo"):
+		back := outcomes()[1]
+		back.Undone = true
+		_ = components.StreamCall(id(0x62), back).Render(r.Context(), w)
 	default:
 		w.WriteHeader(http.StatusNoContent)
 	}

@@ -129,6 +129,9 @@ func TestCardsChangeInTheirPlace(t *testing.T) {
 	lane.Calls, lane.Running, lane.Said = lane.Calls[:1], false, "All three are compared."
 	d.send(t, components.StreamLane(lane))
 	b.until(t, `document.getElementById("l-`+string(lane.Call)+`").textContent.includes("All three") && document.querySelectorAll(".lane .call").length === 1`)
+	wrote := "#c-" + string(outcomes()[1].ID) // the stream tells nothing of a call that has ended: the answer does
+	b.run(t, chromedp.Click(wrote+" summary", chromedp.ByQuery), chromedp.Click(wrote+` form[action$="/undo"] button`, chromedp.ByQuery))
+	b.until(t, `document.querySelector("`+wrote+`").innerText.includes("Bring the change back")`)
 	d.send(t, components.StreamAll(components.BatchOf(thread, id(0x61), nil, "token")))
 	b.until(t, `document.getElementById("g-`+components.Short(id(0x61))+`").childElementCount === 0`)
 	if c := b.complaints(); len(c) > 0 {

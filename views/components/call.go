@@ -123,7 +123,7 @@ func (c Call) open() bool {
 	case agent.CallStarted, agent.CallFailed, agent.CallUnknown:
 		return true
 	}
-	return c.Question && c.Answer != "" || len(c.Findings) > 0 || c.Lane != nil && c.Lane.waits()
+	return c.Question && c.Answer != "" || c.Undone || len(c.Findings) > 0 || c.Lane != nil && c.Lane.waits()
 }
 
 // ran reports whether there may be output.

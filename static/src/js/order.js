@@ -6,7 +6,8 @@ import { connected } from "./connection.js";
 function stale(task) {
   const slot = task.target === "#composer-action" || task.target?.id === "composer-action";
   const first = task.fragment?.firstElementChild?.id ?? "";
-  return slot || (/^[mcg]-/.test(first) && document.getElementById(first) !== null);
+  const there = /^[mcg]-/.test(first) && document.getElementById(first);
+  return slot || (there && !there.matches(".call.finished")); // of a call that has ended the stream tells nothing any more
 }
 
 export function order() {
