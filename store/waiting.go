@@ -33,7 +33,7 @@ func (s *Store) Orphans(ctx context.Context) ([]agent.ID, error) {
 	var ids []agent.ID
 	err := s.reader.NewRaw(`SELECT u.thread FROM turns u JOIN threads t ON t.id = u.thread
 		JOIN tool_calls c ON c.id = t.parent_call
-		WHERE u.` + active + ` AND c.state NOT IN ('proposed', 'waiting', 'approved', 'started') ORDER BY u.seq`).Scan(ctx, &ids)
+		WHERE u.`+active+` AND c.state NOT IN ('proposed', 'waiting', 'approved', 'started') ORDER BY u.seq`).Scan(ctx, &ids)
 	return ids, s.translate(err)
 }
 

@@ -140,7 +140,9 @@ func TestApprovalIsForWhatWasShown(t *testing.T) {
 		}
 		return err
 	}
-	changed := func(err error) bool { return err != nil && strings.Contains(agent.PublicOf(err), "changed by something else") }
+	changed := func(err error) bool {
+		return err != nil && strings.Contains(agent.PublicOf(err), "changed by something else")
+	}
 	d.put("f.txt", "one two\n")
 	d.ok(runs(approve("file_edit", edits("one", "1"))))
 	d.holds("f.txt", "1 two\n")
