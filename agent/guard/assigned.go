@@ -7,7 +7,11 @@ import (
 
 // findAssigned finds values given to a name that says it holds a secret: name = "key", NAME=key, name: key, "name": "key".
 func findAssigned(spans []span, text string, c cues) []span {
+	read := 0 // up to here a long value was looked at in vain
 	for _, i := range c.signs {
+		if i < read {
+			continue
+		}
 		name, start := nameBefore(text, i)
 		if name == "" {
 			continue
@@ -24,6 +28,8 @@ func findAssigned(spans []span, text string, c cues) []span {
 		v.sign = text[i]
 		if v.secret(text, strength) {
 			spans = append(spans, span{v.start, v.end, kind, rankAssigned})
+		} else if v.end-v.start > 100 {
+			read = v.end
 		}
 	}
 	return spans
@@ -153,7 +159,7 @@ type value struct {
 }
 
 // maxValue bounds a value, in bytes.
-const maxValue = 1024
+const maxValue = 300
 
 // valueAfter returns the value after the sign at i.
 func valueAfter(text string, i int) (value, bool) {

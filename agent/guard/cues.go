@@ -12,12 +12,13 @@ type cues struct {
 	signs   []int    // offsets of '=' and ':' that may assign a value
 	pem     bool
 	atSign  bool // "://" and "@": a URL may hold a password
+	mail    bool // "@" and a slash or bar
 	curl    bool
 	farEast bool // characters of scripts that are written without spaces
 }
 
 func (c cues) none() bool {
-	return len(c.runs) == 0 && len(c.said) == 0 && len(c.signs) == 0 && !c.pem && !c.atSign && !c.curl && !c.farEast
+	return len(c.runs) == 0 && len(c.said) == 0 && len(c.signs) == 0 && !c.pem && !c.atSign && !c.curl && !c.farEast && !c.mail
 }
 
 // run is text[start:end] without spaces and punctuation that keys do not have.
@@ -69,7 +70,7 @@ func look(text string) cues {
 	runStart, wordStart := -1, -1
 	digits, letters := 0, 0
 	endRun := func(i int) {
-		if runStart >= 0 && i-runStart >= minRun && letters > 0 && (digits > 0 || i-runStart >= 24) {
+		if runStart >= 0 && i-runStart >= minRun && letters > 0 && (digits > 0 || i-runStart >= 20) {
 			c.runs = append(c.runs, run{runStart, i})
 		}
 		runStart, digits, letters = -1, 0, 0
@@ -115,7 +116,9 @@ func look(text string) cues {
 	}
 	endWord(len(text))
 	endRun(len(text))
-	c.atSign = c.atSign && strings.IndexByte(text, '@') >= 0
+	at := strings.IndexByte(text, '@') >= 0
+	c.atSign = c.atSign && at
+	c.mail = at && strings.ContainsAny(text, "/|")
 	c.curl = strings.Contains(text, "curl ")
 	return c
 }

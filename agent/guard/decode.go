@@ -58,6 +58,8 @@ func (p *page) encodedRuns() []decoded {
 			}
 			if strings.HasPrefix(text[i:], "\\n") {
 				j = i + 2
+			} else if strings.IndexByte(text[i:j], '\n') < 0 {
+				break
 			}
 			k := j
 			for k < len(text) && slashed.has(text[k]) {

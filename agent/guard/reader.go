@@ -91,7 +91,7 @@ func (r *reader) flush() {
 	}
 	t := token{start: int32(r.start), end: int32(r.end), brk: r.brk}
 	alike(r.word)
-	if len(r.word) > 3 || !hasDigit(r.out.text[r.start:r.end]) { // 41 is no way to write ai
+	if len(r.word) > 3 || r.end-r.start != len(r.word) || !hasDigit(r.out.text[r.start:r.end]) { // 41 is no way to write ai
 		t.id, t.stem = r.lex.lookup(r.word)
 	}
 	r.out.tokens = append(r.out.tokens, t)

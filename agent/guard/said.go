@@ -25,7 +25,40 @@ func findSaid(spans []span, text string, c cues) []span {
 	if c.farEast {
 		spans = farEastSaid(spans, text)
 	}
+	if c.mail {
+		spans = pairs(spans, text)
+	}
 	return spans
+}
+
+// pairs finds the password in "jane@example.org / hunter2!", as people note logins.
+func pairs(spans []span, text string) []span {
+	for at := 0; ; {
+		i := strings.IndexByte(text[at:], '@')
+		if i < 0 {
+			return spans
+		}
+		at += i + 1
+		end := at
+		for end < len(text) && end-at < 80 && (classOf(text[end])&(isLetter|isDigit) != 0 || text[end] == '.' || text[end] == '-') {
+			end++
+		}
+		if end == at || !strings.Contains(text[at:end], ".") {
+			continue
+		}
+		rest := strings.TrimLeft(text[end:], " ")
+		if len(rest) < 2 || strings.IndexByte("/|", rest[0]) < 0 {
+			continue
+		}
+		w, ok := nextWord(text, len(text)-len(rest)+1)
+		if !ok {
+			continue
+		}
+		w = trimmed(text, w)
+		if s := text[w.start:w.end]; len(s) >= 6 && len(s) <= 64 && countDigits(s) > 0 && countDigits(s) < len(s) && strings.ContainsAny(s, "!@#$%^&*?+~=_-") && !strings.Contains(s, "/") && !strings.Contains(s, ".") && !dateLike(s) {
+			spans = append(spans, span{w.start, w.end, rulePassword, rankSaid})
+		}
+	}
 }
 
 // word is text[start:end], without the punctuation around it.
@@ -86,49 +119,90 @@ func trimmed(text string, w word) word {
 // maxAdjuncts bounds the words between a cue and its value.
 const maxAdjuncts = 7
 
-// saidAfter looks for the value behind the cue.
+// saidAfter looks for the value behind the cue. Between them may stand what it is for; when that is in words that are not on the
+// list, or in another clause, only a value that looks like a secret by itself counts.
 func saidAfter(text string, h cueHit) (span, bool) {
 	at := h.end
 	kind := h.cue
+	if before, ok := wordBefore(text, h.start); ok && kind == cueKey && networkWords[strings.ToLower(text[before.start:before.end])] {
+		kind = cuePassword
+	}
 	company := kind == cuePassword || kind == cuePIN || companyBefore(text, h.start, kind)
+	known := true
+	if rest, ok := strings.CutPrefix(text[at:], "'s "); ok || strings.HasPrefix(text[at:], "’s ") {
+		if ok {
+			at = len(text) - len(rest)
+		} else {
+			at += len("’s ")
+		}
+		if s, ok := valueOf(text, at, kind, company, false); ok {
+			return s, true
+		}
+	}
 	for n := 0; n <= maxAdjuncts; n++ {
 		if sign, after := signAt(text, at); sign {
-			return valueOf(text, after, kind, company, true)
+			return valueOf(text, after, kind, company, known || kind != cueKey)
 		}
 		w, ok := nextWord(text, at)
 		if !ok {
 			return span{}, false
 		}
-		bare := strings.ToLower(strings.TrimRight(text[w.start:w.end], ".,;!?\"')"))
 		raw := strings.ToLower(text[w.start:w.end])
-		if copulas[raw] || copulas[bare] && len(bare) == len(raw) {
-			return valueOf(text, w.end, kind, company, true)
+		bare := strings.TrimRight(raw, ".,;!?\"')")
+		if copulas[bare] && len(bare) == len(raw) || copulas[raw] {
+			return valueOf(text, w.end, kind, company, known)
 		}
 		if weakCopulas[raw] {
 			if s, ok := valueOf(text, w.end, kind, company, false); ok {
 				return s, true
 			}
 		}
-		if n == 0 && company {
-			if s, ok := valueOf(text, at, kind, company, false); ok {
+		if company && n == 0 || kind == cueKey && n == 0 || company && n <= 4 && kind != cueCode && strong(text, w, kind) {
+			if s, ok := valueOf(text, at, kind, company, false); ok && (kind != cueKey || s.end-s.start >= 16) {
 				return s, true
 			}
 		}
 		name, _, hasColon := strings.Cut(bare, ":")
-		if vetoes[name] || len(bare) != len(raw) {
+		if vetoes[name] || strings.ContainsAny(raw[len(bare):], ".;!?") {
 			return span{}, false
 		}
-		if codeCompany[name] || kind == cueCode && codeCompany[bare] {
+		switch {
+		case codeCompany[name]:
 			company = true
-		} else if !adjuncts[name] && (n > 0 || !nameLike(text[w.start:w.end])) && !nameLike(text[w.start:w.end]) {
-			return span{}, false
+		case !adjuncts[name] && !nameLike(text[w.start:w.end]) || len(bare) != len(raw):
+			known = false
 		}
 		if hasColon {
-			return valueOf(text, w.start+len(name)+1, kind, company, true)
+			return valueOf(text, w.start+len(name)+1, kind, company, known || kind != cueKey)
 		}
 		at = w.end
 	}
 	return span{}, false
+}
+
+// strong reports whether a word that no "is" announces can be nothing but a secret: long, mixed, and at the end of its clause.
+func strong(text string, w word, kind cue) bool {
+	end := w.end
+	w = trimmed(text, w)
+	s := text[w.start:w.end]
+	if kind == cuePIN {
+		return len(s) >= 4 && len(s) <= 8 && countDigits(s) == len(s) && clauseEnds(text, end)
+	}
+	n := countDigits(s)
+	return len(s) >= 7 && n < len(s) && (n >= 2 || n > 0 && strings.ContainsAny(s, "!@#$%^&*?+~=_-")) && clauseEnds(text, end) && !codeLike(s)
+}
+
+// clauseEnds reports whether nothing of the sentence follows but words such as "please".
+func clauseEnds(text string, at int) bool {
+	w, ok := nextWord(text, at)
+	if !ok || at > 0 && strings.IndexByte(".,;!", text[at-1]) >= 0 {
+		return true
+	}
+	switch strings.ToLower(strings.TrimRight(text[w.start:w.end], ".,;!?)")) {
+	case "please", "ok", "okay", "thanks", "and", "keep", "for", "bitte", "und", "для", "yes", "right", "btw", "-", "–":
+		return true
+	}
+	return false
 }
 
 // nameLike reports whether a word may name what a secret is for: a capitalised or short word of letters.
@@ -255,7 +329,7 @@ func passwordSaid(text string, w word, s string, digits int, direct bool) bool {
 		return false
 	}
 	if digits == len(s) {
-		return direct && len(s) >= 4 && len(s) <= 12 && !unitFollows(text, w.end)
+		return direct && len(s) >= 4 && len(s) <= 24 && !unitFollows(text, w.end)
 	}
 	letters := digits + strings.IndexFunc(s, func(r rune) bool { return r < '0' || r > '9' })
 	symbols := strings.ContainsAny(s, "!@#$%^&*?+~=_-.")

@@ -77,14 +77,14 @@ var farEastCues = [...]struct {
 }
 
 // copulas stand between the name of a secret and its value.
-var copulas = words(`is was are it's its ist lautet war sind heißt heisst est était sont es era son está sera é era foi sao são è erano jest to brzmi było to это был равен будет является är var blev er on oli onko je bylo van volt este esta
+var copulas = words(`is c'est c’est que's was are it's its ist lautet war sind heißt heisst est était sont es era son está sera é era foi sao são è erano jest to brzmi było to это был равен будет является är var blev er on oli onko je bylo van volt este esta
 	olarak is: equals equal being becomes reads będzie inaczej est: lautet: ist: = := -> => → : ： είναι є e: es: é: è:`)
 
 // weakCopulas do too, when the value looks like a secret on its own.
 var weakCopulas = words(`to with as using like auf in zu à en con com con na na til till naar als`)
 
 // adverbs may stand between copula and value.
-var adverbs = words(`now currently still just only simply literally actually set to again called also exactly jetzt noch immer einfach nur aktuell derzeit gerade maintenant toujours actuellement juste ahora todavía
+var adverbs = words(`le la el o il l' der die das currently still just only simply literally actually set to again called also exactly jetzt noch immer einfach nur aktuell derzeit gerade maintenant toujours actuellement juste ahora todavía
 	actualmente solo simplemente agora ainda atualmente só apenas adesso ancora attualmente solo teraz nadal po prostu сейчас теперь просто nu nog şu şimdi the this following below one here as the: going be ova taki a`)
 
 // adjuncts may stand between the word that announces a secret and the copula: what it is for.
@@ -117,7 +117,7 @@ var units = words(`characters character chars char digits digit letters letter b
 	caracteres dígitos caratteri cifre символов цифр знаков tekens cijfers karakter haneli znaków cyfr % percent euros dollars usd eur mb kb ms`)
 
 // codeCompany is what makes "code" a secret.
-var codeCompany = words(`door gate alarm garage security access unlock lock safe verification backup recovery entry building apartment house front back keypad locker pairing pickup confirmation auth authentication 2fa otp one-time login sms vault lockbox
+var codeCompany = words(`card carte karte tarjeta cartão carta kort kortet kartı bancaire bleue cb bank banque banco banca konto døren dören dörren porten hoveddøren home heim haus hus building lift gym gate alarm garage security access unlock lock safe verification backup recovery entry building apartment house front back keypad locker pairing pickup confirmation auth authentication 2fa otp one-time login sms vault lockbox
 	tür alarm alarmanlage haustür sicherheits zugangs tresor safe garagen puerta alarma porte porta alarme allarme cofre caja coffre cassaforte immeuble digicode seguridad sécurité sicurezza segurança дверь двери домофона сейфа
 	сигнализации подъезда kapı kasa alarmın drzwi alarmu sejfu domofonu deur kluis portkod dörren larm gym bike suitcase`)
 
@@ -136,6 +136,21 @@ func cueOf(word string) (cue, bool) {
 	if c, ok := cueWords[string(buf[:len(word)])]; ok || !high {
 		return c, ok
 	}
-	c, ok := cueWords[strings.ToLower(word)]
-	return c, ok
+	lower := strings.ToLower(word)
+	if c, ok := cueWords[lower]; ok {
+		return c, true
+	}
+	for _, stem := range passwordStems {
+		if strings.HasPrefix(lower, stem) {
+			return cuePassword, true
+		}
+	}
+	return 0, false
 }
+
+// passwordStems begin the words for password in languages that bend their endings. All have letters beyond ASCII, which ordinary
+// English text has not.
+var passwordStems = [...]string{"şifre", "contraseñ", "парол", "lösenord", "hasł", "passwör", "palavra‑passe", "κωδικ", "jelszó", "jelszav"}
+
+// networkWords before "key" make it the password of a network.
+var networkWords = words(`wlan wifi wi-fi wpa wpa2 wpa3 wep netzwerk network wireless sicherheitsschlüssel`)

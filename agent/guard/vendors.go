@@ -238,6 +238,9 @@ func jwtIn(spans []span, text string, r run) []span {
 
 // botTokens finds the tokens of Telegram and Discord bots, which have a shape but no prefix.
 func botTokens(spans []span, text string, r run) []span {
+	if r.start > 0 && text[r.start-1] == '\\' {
+		r.start++ // the n of \n
+	}
 	s := text[r.start:r.end]
 	if r.start > 8 && text[r.start-1] == ':' && len(s) >= 35 && strings.HasPrefix(s, "AA") {
 		id := r.start - 1
