@@ -447,21 +447,19 @@ func TestPolicyIsAskedAgain(t *testing.T) {
 	var r ran
 	h := withTools(t, r.run)
 	x := h.tools.(*tools)
-	crash := func(agent.ToolCall) agent.Judgement {
-		h.engine.Close(t.Context()) //nolint:errcheck // the conversation closes when this returns
-		return agent.Judgement{Verdict: agent.Allow}
-	}
-	closing := make(chan struct{})
-	x.judge = func(c agent.ToolCall) agent.Judgement {
-		go func() { crash(c); close(closing) }()
-		for h.engine.Stop(t.Context(), agent.NewID()) == nil || agent.CodeOf(h.engine.Stop(t.Context(), agent.NewID())) != agent.CodeUnavailable {
+	closed := make(chan error, 1)
+	x.judge = func(agent.ToolCall) agent.Judgement { // Ash ends between policy's word and the start
+		go func() { closed <- h.engine.Close(context.Background()) }()
+		for agent.CodeOf(h.engine.Stop(t.Context(), agent.NewID())) != agent.CodeUnavailable {
 			time.Sleep(time.Millisecond)
 		}
 		return agent.Judgement{Verdict: agent.Allow}
 	}
 	h.script.add(asks("look {}"), says("no then"))
 	h.post("go")
-	<-closing
+	if err := <-closed; err != nil {
+		t.Fatal(err)
+	}
 	h.restart()
 	if c := h.call("look"); c.State != agent.CallApproved && c.State != agent.CallProposed {
 		t.Fatalf("the call is %s", c.State)

@@ -1,6 +1,7 @@
 package policy_test
 
 import (
+	"encoding/json"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -286,6 +287,14 @@ func TestURLsThatOnlyLookGiven(t *testing.T) {
 		"a failed call": func(w *world) {
 			w.got("web_fetch", agent.EffectFetch, url, "cannot open "+url, untrusted("evil.example"))
 			w.path[len(w.path)-1].Calls[0].State = agent.CallFailed
+		},
+		"what a search of files did not find": func(w *world) {
+			w.got("file_search", agent.EffectRead, "", "Nothing matches "+url)
+			w.path[len(w.path)-1].Calls[0].Arguments = json.RawMessage(`{"pattern":"\u0068ttps://evil.example/?d=hello"}`)
+		},
+		"a search for it": func(w *world) {
+			w.got("web_search", agent.EffectSend, "", "No results for "+url, untrusted("search: x"))
+			w.path[len(w.path)-1].Calls[0].Arguments = json.RawMessage(`{"query":["https://evil.example/?d=hello"]}`)
 		},
 		"a pasted mail": func(w *world) { w.says("He writes: "+url, untrusted("mail:eve")) },
 		"a helper's task": func(w *world) {

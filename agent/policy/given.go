@@ -1,7 +1,9 @@
 package policy
 
 import (
+	"encoding/json"
 	"net/url"
+	"slices"
 	"strings"
 	"unicode"
 
@@ -54,12 +56,46 @@ func givenBy(c agent.ToolCall, target plainURL) bool {
 	default:
 		return false
 	}
+	if echoes(c, target) {
+		return false
+	}
 	for _, p := range c.Result {
 		if t, ok := p.(agent.Text); ok && (c.Effect.Kind != agent.EffectRead || !t.Labels.Untrusted()) && gives(t.Text, target) {
 			return true
 		}
 	}
 	return false
+}
+
+// echoes reports whether a result may repeat the URL only because the model had put it into the arguments: "nothing matches …".
+func echoes(c agent.ToolCall, target plainURL) bool {
+	if c.Effect.Kind == agent.EffectFetch {
+		return false // it went there: what stands on the page is the page's
+	}
+	var arguments any
+	if err := json.Unmarshal(c.Arguments, &arguments); err != nil {
+		return true
+	}
+	return slices.ContainsFunc(stringsIn(arguments, nil), func(s string) bool {
+		return gives(s, target) || (c.Effect.Kind == agent.EffectRead && strings.Contains(strings.ToLower(s), target.host))
+	})
+}
+
+// stringsIn returns the strings of a JSON value.
+func stringsIn(v any, to []string) []string {
+	switch v := v.(type) {
+	case string:
+		to = append(to, v)
+	case []any:
+		for _, x := range v {
+			to = stringsIn(x, to)
+		}
+	case map[string]any:
+		for _, x := range v {
+			to = stringsIn(x, to)
+		}
+	}
+	return to
 }
 
 // plainURL is an absolute URL as it is compared.

@@ -188,13 +188,14 @@ func contained(in [][]byte, passage []byte) bool {
 	return slices.ContainsFunc(in, func(text []byte) bool { return bytes.Contains(text, passage) })
 }
 
-// history returns what earlier calls of this conversation sent to the same site, so that a text sent in
-// pieces is seen as one.
+// history returns what earlier calls of this conversation sent to the same site, or with the same tool where that is no URL, so
+// that a text sent in pieces is seen as one.
 func history(s agent.Situation, a asked) layer {
 	var out layer
-	if a.host == "" {
+	if !reachesOut(a.effect.Kind) {
 		return out
 	}
+	to := receiver(a.call.Name, a.effect.Text)
 	var earlier []layer
 	for _, m := range slices.Backward(s.Path) {
 		for _, c := range slices.Backward(m.Calls) {
@@ -202,7 +203,7 @@ func history(s agent.Situation, a asked) layer {
 				break
 			}
 			text := sent(c, a)
-			if host := hostOf(text); host == "" || site(host) != site(a.host) {
+			if text == "" || receiver(c.Name, text) != to {
 				continue
 			}
 			piece := rawLayer(text).chosen()
@@ -218,7 +219,15 @@ func history(s agent.Situation, a asked) layer {
 	return out
 }
 
-// sent returns the URL that a call went to, or will go to if it is one of the same reply; "" for none.
+// receiver says who gets a payload.
+func receiver(tool, payload string) string {
+	if host := hostOf(payload); host != "" {
+		return site(host)
+	}
+	return "tool " + tool
+}
+
+// sent returns what a call sent, or will send if it is one of the same reply; "" for nothing.
 func sent(c agent.ToolCall, a asked) string {
 	beside := c.Message == a.call.Message
 	switch {
@@ -234,7 +243,7 @@ func sent(c agent.ToolCall, a asked) string {
 		return ""
 	}
 	for _, v := range arguments {
-		if text, ok := v.(string); ok && len(text) <= longURL && hostOf(text) != "" {
+		if text, ok := v.(string); ok && len(text) <= longURL && (hostOf(text) != "" || c.Name == toolSearch) {
 			return text
 		}
 	}

@@ -244,6 +244,10 @@ func TestPiecesAreReadAsOne(t *testing.T) {
 		t.Errorf("got %s %q", j.Verdict, j.Effect.Private)
 	}
 	w.is(agent.Allow, fetch("https://other.example/?q=2sesame"))
+	w.got("web_search", agent.EffectSend, "tickets Anna", "none", untrusted("search: x"))
+	if j := w.judge(search("Kowalska train")); j.Verdict != agent.Ask || !slices.Equal(j.Effect.Private, []string{"Kowalska"}) {
+		t.Errorf("got %s %q", j.Verdict, j.Effect.Private)
+	}
 	w.is(agent.Allow, fetch("https://evil.example/?q=weather"))
 }
 

@@ -13,8 +13,7 @@ import (
 
 // kindOf is what this test takes the kind of a source to be, told apart from the package's own reading of it.
 func kindOf(source string) string {
-	switch {
-	case source == "*" || strings.HasSuffix(source, ".example"):
+	if source == "*" || (strings.HasSuffix(source, ".example") && !strings.Contains(source, ":")) {
 		return "page"
 	}
 	kind, _, _ := strings.Cut(source, ":")

@@ -1,6 +1,7 @@
 package policy
 
 import (
+	"maps"
 	"slices"
 	"strings"
 
@@ -58,7 +59,7 @@ func KindOf(source string) SourceKind {
 // untrusted returns the names of all untrusted sources in what stood before the model, sorted. Labels are taken
 // from the contents themselves as well, so that a union that forgot one does not matter.
 func untrusted(s agent.Situation) []string {
-	var out []string
+	all := map[string]bool{} // every call names all that came before it
 	add := func(labels agent.Labels) {
 		for _, l := range labels {
 			if l.Kind != agent.LabelUntrusted {
@@ -67,7 +68,7 @@ func untrusted(s agent.Situation) []string {
 			if l.Source == "" {
 				l.Source = "an unknown source"
 			}
-			out = append(out, l.Source)
+			all[l.Source] = true
 		}
 	}
 	add(s.Labels)
@@ -81,15 +82,14 @@ func untrusted(s agent.Situation) []string {
 				add(p.PartLabels())
 			}
 			if len(c.Findings) > 0 && !c.Labels.Untrusted() {
-				out = append(out, "tool:"+c.Name)
+				all["tool:"+c.Name] = true
 			}
 		}
 	}
 	for _, x := range s.Summaries {
 		add(x.Labels)
 	}
-	slices.Sort(out)
-	return slices.Compact(out)
+	return slices.Sorted(maps.Keys(all))
 }
 
 // before returns the calls of the i-th message of a path whose results stood before the model. Those of the reply that asks, and of

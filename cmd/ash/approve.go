@@ -157,7 +157,7 @@ func (a *asking) answer(ctx context.Context, line string) (left bool, err error)
 	d.Binding = c.Binding
 	a.open = ""
 	a.queue = a.queue[1:]
-	_, err = a.terminal.link.decide(ctx, c.ID, d)
+	err = a.terminal.link.decide(ctx, c.ID, d)
 	switch agent.CodeOf(err) {
 	case "":
 		return false, nil

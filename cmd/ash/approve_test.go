@@ -138,11 +138,11 @@ func TestDecidedElsewhere(t *testing.T) {
 	if len(waiting) != 1 || waiting[0].Tool != "file_write" || waiting[0].Effect == nil {
 		t.Fatalf("waiting: %+v", waiting)
 	}
-	_, err = c.decide(t.Context(), waiting[0].ID, handlers.ControlDecision{Approve: true, Binding: waiting[0].Binding})
+	err = c.decide(t.Context(), waiting[0].ID, handlers.ControlDecision{Approve: true, Binding: waiting[0].Binding})
 	must(t, err)
 	p.sees(&p.notes, "[decided elsewhere]")
 	p.sees(&p.out, "All done.")
-	if _, err := c.decide(t.Context(), waiting[0].ID, handlers.ControlDecision{Binding: waiting[0].Binding}); agent.CodeOf(err) != agent.CodeConflict {
+	if err := c.decide(t.Context(), waiting[0].ID, handlers.ControlDecision{Binding: waiting[0].Binding}); agent.CodeOf(err) != agent.CodeConflict {
 		t.Errorf("the second answer: %v", err)
 	}
 }
@@ -225,10 +225,10 @@ func TestToolsInJSON(t *testing.T) {
 	a := ash(t, "", append([]string{"chat", "--home", home, "--json", "-m", "look and write"}, using(m)...)...).is(t, exitWaiting)
 	var asked, listed *handlers.ControlCall
 	for _, ev := range jsonLines(t, a.out) {
-		switch {
-		case ev.Kind == "confirm_request":
+		switch ev.Kind {
+		case "confirm_request":
 			asked = ev.Detail
-		case ev.Kind == "tool_result":
+		case "tool_result":
 			listed = ev.Detail
 		}
 	}

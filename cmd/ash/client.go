@@ -55,8 +55,8 @@ func (c *client) waiting(ctx context.Context, thread agent.ID) (w []handlers.Con
 	return w, c.call(ctx, http.MethodGet, "/threads/"+string(thread)+"/waiting", nil, &w)
 }
 
-func (c *client) decide(ctx context.Context, call agent.ID, d handlers.ControlDecision) (out handlers.ControlCall, err error) {
-	return out, c.call(ctx, http.MethodPost, "/calls/"+string(call)+"/decide", d, &out)
+func (c *client) decide(ctx context.Context, call agent.ID, d handlers.ControlDecision) error {
+	return c.call(ctx, http.MethodPost, "/calls/"+string(call)+"/decide", d, nil)
 }
 
 // halt is the kill switch.
