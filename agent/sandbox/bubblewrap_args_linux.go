@@ -67,9 +67,10 @@ func (b *bubblewrap) arguments(j *job, program []string) []string {
 	if b.root {
 		args = append(args, b.setpriv, "--reuid="+strconv.Itoa(j.user.uid), "--regid="+strconv.Itoa(j.user.gid), "--clear-groups", "--inh-caps=-all", "--")
 	}
-	// Variables are set here, as the user without rights: LD_PRELOAD and its like would rule what runs before.
-	args = append(args, "/usr/bin/env", "-i")
-	args = append(args, j.environment()...)
+	if len(j.Env) > 0 {
+		// Set here, as the user without rights: LD_PRELOAD and its like would rule what runs before.
+		args = append(append(args, "/usr/bin/env"), j.Env...)
+	}
 	return append(args, program...)
 }
 

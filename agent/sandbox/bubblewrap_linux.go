@@ -150,7 +150,8 @@ func (b *bubblewrap) run(ctx context.Context, j *job) (ending, error) {
 	}
 	defer closeFiles()
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = bytes.NewReader(j.Stdin), j.out, said
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	// Bubblewrap asks to die with its parent as well, but only once it is there: the shell before it would live on.
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
 	cmd.WaitDelay = drainTime
 	began := time.Now()
 	waited, err := start(cmd)
@@ -200,7 +201,8 @@ func (b *bubblewrap) shell(ctx context.Context, j *job, t Terminal) (int, error)
 	}
 	defer closeFiles()
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = t.In, t.Out, t.Out
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	// Bubblewrap asks to die with its parent as well, but only once it is there: the shell before it would live on.
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
 	if t.Size != nil {
 		cmd.SysProcAttr.Foreground, cmd.SysProcAttr.Ctty = true, int(t.In.Fd())
 	}
@@ -229,7 +231,7 @@ func (b *bubblewrap) command(j *job, g *group, program []string) (*exec.Cmd, fun
 	args = append(args, "--")
 	args = append(args, b.arguments(j, program)...)
 	cmd := exec.Command("/bin/sh", args...) //nolint:noctx,gosec // run kills it by itself; every part is ours or inside the sandbox
-	cmd.Env = []string{"PATH=/usr/sbin:/usr/bin:/sbin:/bin"}
+	cmd.Env = j.ownEnvironment()            // nothing of Ash's, and nothing yet of the command's
 	cmd.Dir = "/"
 	closeFiles := func() {
 		for _, f := range cmd.ExtraFiles {
@@ -291,7 +293,7 @@ func (t *tail) line() string {
 
 var _ io.Writer = (*tail)(nil)
 
-// recover removes cgroups of processes that are dead. The processes in them died with their parent.
+// recover removes cgroups of processes that are dead, and kills whatever should still be in them.
 func (b *bubblewrap) recover() (removed int, err error) {
 	mountinfo, err := os.ReadFile("/proc/self/mountinfo")
 	if err != nil {

@@ -17,6 +17,9 @@ import (
 // cpuPeriod is the period of the CPU limit in microseconds.
 const cpuPeriod = 100_000
 
+// closeTime is how long a group may take to end once it is told to.
+const closeTime = 3 * time.Second
+
 // groups is a place where cgroups for commands can be made.
 type groups struct {
 	version int               // 1 or 2
@@ -178,23 +181,16 @@ type group struct {
 
 // open makes a group with the limits of s.
 func (g groups) open(name string, s Settings) (_ *group, err error) {
-	one := &group{
-		version: g.version,
-		memory:  filepath.Join(g.dirs["memory"], name), cpu: filepath.Join(g.dirs["cpu"], name), pids: filepath.Join(g.dirs["pids"], name),
-	}
+	one := g.group(name)
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, one.close())
 		}
 	}()
-	for _, dir := range []string{one.memory, one.pids, one.cpu} {
-		if slices.Contains(one.dirs, dir) {
-			continue
-		}
+	for _, dir := range one.dirs {
 		if err := os.Mkdir(dir, 0o755); err != nil && !errors.Is(err, fs.ErrExist) { //nolint:gosec // as the kernel makes them
 			return nil, err
 		}
-		one.dirs = append(one.dirs, dir)
 	}
 	return one, one.limit(s)
 }
@@ -265,60 +261,80 @@ func (o *group) ooms() int {
 	return 0
 }
 
-// kill ends every process of the group.
+// kill ends every process of the group. With version 1 a group that was removed halfway is still whole in another hierarchy.
 func (o *group) kill() {
-	if o.version == 2 && write(filepath.Join(o.memory, "cgroup.kill"), "1") == nil {
+	if o.version == 2 && write(filepath.Join(o.dirs[0], "cgroup.kill"), "1") == nil {
 		return
 	}
-	text, err := os.ReadFile(filepath.Join(o.pids, "cgroup.procs"))
-	if err != nil {
-		return
-	}
-	for line := range strings.Lines(string(text)) {
-		if pid, err := strconv.Atoi(strings.TrimSpace(line)); err == nil && pid > 1 {
-			_ = syscall.Kill(pid, syscall.SIGKILL) // gone already is as good
+	for _, dir := range o.dirs {
+		text, err := os.ReadFile(filepath.Join(dir, "cgroup.procs"))
+		if err != nil {
+			continue
+		}
+		for line := range strings.Lines(string(text)) {
+			if pid, err := strconv.Atoi(strings.TrimSpace(line)); err == nil && pid > 1 {
+				_ = syscall.Kill(pid, syscall.SIGKILL) // gone already is as good
+			}
 		}
 	}
 }
 
-// close kills what is left in the group and removes it. A cgroup stays busy for a moment after its last process.
-func (o *group) close() (err error) {
+// close kills what is left in the group and removes it. A cgroup stays busy for a moment after its last process, for longer on a
+// busy machine; what is left after closeTime is tried again at the next start.
+func (o *group) close() error {
+	end := time.Now().Add(closeTime)
+	var all error
 	for _, dir := range o.dirs {
-		for try := range 100 {
-			if err = os.Remove(dir); err == nil || errors.Is(err, fs.ErrNotExist) {
-				err = nil
+		for wait := time.Duration(0); ; wait = min(wait+time.Millisecond, 10*time.Millisecond) {
+			err := os.Remove(dir)
+			if err == nil || errors.Is(err, fs.ErrNotExist) {
+				break
+			}
+			if time.Now().After(end) {
+				all = errors.Join(all, err)
 				break
 			}
 			o.kill()
-			time.Sleep(time.Duration(min(try, 10)) * time.Millisecond)
-		}
-		if err != nil {
-			return err
+			time.Sleep(wait)
 		}
 	}
-	return nil
+	return all
 }
 
-// leftover finds groups of processes of this home that are dead: prefix-PID-n.
-func (g groups) leftover(prefix string) (list []*group) {
-	entries, err := os.ReadDir(g.dirs["pids"])
-	if err != nil {
-		return nil
-	}
-	for _, e := range entries {
-		rest, ok := strings.CutPrefix(e.Name(), prefix+"-")
-		pid, _, _ := strings.Cut(rest, "-")
-		n, err := strconv.Atoi(pid)
-		if !ok || err != nil || alive(n) {
-			continue
+// leftover finds groups of processes of this home that are dead: prefix-PID-n. One that was removed halfway is found by what is left of it.
+func (g groups) leftover(prefix string) []*group {
+	var list []*group
+	seen := map[string]bool{}
+	for _, c := range controllers() {
+		entries, err := os.ReadDir(g.dirs[c])
+		if err != nil {
+			continue // not there: no groups either
 		}
-		one := &group{version: g.version, pids: filepath.Join(g.dirs["pids"], e.Name())}
-		for _, c := range controllers() {
-			if dir := filepath.Join(g.dirs[c], e.Name()); !slices.Contains(one.dirs, dir) {
-				one.dirs = append(one.dirs, dir)
+		for _, e := range entries {
+			name := e.Name()
+			rest, ok := strings.CutPrefix(name, prefix+"-")
+			pid, _, _ := strings.Cut(rest, "-")
+			n, err := strconv.Atoi(pid)
+			if !ok || err != nil || seen[name] || alive(n) {
+				continue
 			}
+			seen[name] = true
+			list = append(list, g.group(name))
 		}
-		list = append(list, one)
 	}
 	return list
+}
+
+// group is the group of that name here, there or not.
+func (g groups) group(name string) *group {
+	one := &group{
+		version: g.version,
+		memory:  filepath.Join(g.dirs["memory"], name), cpu: filepath.Join(g.dirs["cpu"], name), pids: filepath.Join(g.dirs["pids"], name),
+	}
+	for _, dir := range []string{one.memory, one.pids, one.cpu} {
+		if !slices.Contains(one.dirs, dir) {
+			one.dirs = append(one.dirs, dir)
+		}
+	}
+	return one
 }

@@ -1,9 +1,15 @@
 package sandbox
 
 import (
+	"crypto/rand"
+	"errors"
+	"io"
+	"log/slog"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 )
@@ -44,6 +50,76 @@ func TestPlacesForGroups(t *testing.T) {
 	}
 	if space := hierarchies("1 2 0:3 / /a\\040b rw - cgroup2 c rw\n", "0::/\n"); space[""].mount != "/a b" {
 		t.Errorf("escapes: %+v", space)
+	}
+}
+
+// dead is the id of a process that has ended.
+func dead(t *testing.T) int {
+	t.Helper()
+	cmd := exec.Command("/bin/true")
+	if err := cmd.Run(); err != nil {
+		t.Fatal(err)
+	}
+	return cmd.Process.Pid
+}
+
+// TestRecoverEndsWhatLivesOn is about a group whose server is dead, but not what runs in it, and about one that was removed halfway.
+func TestRecoverEndsWhatLivesOn(t *testing.T) {
+	b := newBubblewrap(strings.ToLower(rand.Text()[:12]), slog.New(slog.DiscardHandler))
+	place, err := findGroups(b.prefix + "-" + strconv.Itoa(os.Getpid()))
+	if err != nil {
+		if strings.Contains(os.Getenv("ASH_TEST_REQUIRE"), "bubblewrap") {
+			t.Fatal(err)
+		}
+		t.Skipf("needs a cgroup: run as root or below a delegated cgroup (%v)", err)
+	}
+	living, err := place.open(b.prefix+"-"+strconv.Itoa(dead(t))+"-1", Settings{}.withDefaults())
+	if err != nil {
+		t.Fatal(err)
+	}
+	args := append([]string{"-c", prelude, "sh"}, append(living.entries(), "--", "/bin/sh", "-c", "trap '' TERM; sleep 60 & echo up; wait")...)
+	cmd := exec.Command("/bin/sh", args...)
+	out, err := cmd.StdoutPipe()
+	if err == nil {
+		err = cmd.Start()
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := io.ReadFull(out, make([]byte, 3)); err != nil {
+		t.Fatal(err)
+	}
+	want := 1
+	if place.version == 1 {
+		half, err := place.open(b.prefix+"-"+strconv.Itoa(dead(t))+"-2", Settings{}.withDefaults())
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, dir := range []string{half.memory, half.pids} {
+			if err := os.Remove(dir); err != nil {
+				t.Fatal(err)
+			}
+		}
+		want++
+	}
+	mine, err := place.open(b.prefix+"-"+strconv.Itoa(os.Getpid())+"-3", Settings{}.withDefaults())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if removed, err := b.recover(); removed != want || err != nil {
+		t.Errorf("removed %d of %d, %v", removed, want, err)
+	}
+	if _, err := os.Stat(mine.pids); err != nil {
+		t.Errorf("the group of a living process: %v", err)
+	}
+	if err := errors.Join(mine.close(), living.close()); err != nil {
+		t.Error(err)
+	}
+	if err := cmd.Wait(); err == nil || cmd.ProcessState.ExitCode() != -1 {
+		t.Errorf("what lived on was not killed: %v", err)
+	}
+	if again := place.leftover(b.prefix); len(again) != 0 {
+		t.Errorf("left: %v", again[0].dirs)
 	}
 }
 

@@ -210,7 +210,34 @@ func (b *box) say(word string) error {
 	return err
 }
 
-// kill ends every process of the container but the keeper, and reports whether the keeper said so within wait.
+// clear ends every process of the container but the keeper, and reports whether that is known within about a second. The keeper's
+// word is not enough: what runs as the same user can take the question from it and answer in its place. So the engine is asked who is left.
+func (b *box) clear() bool {
+	if !b.kill(killTime) {
+		return false
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), aloneTime)
+	defer cancel()
+	for {
+		if b.isGone() {
+			return true
+		}
+		top, err := b.link.cli.ContainerTop(ctx, b.id, nil)
+		if err != nil {
+			return b.isGone()
+		}
+		if len(top.Processes) == 1 {
+			return true
+		}
+		select { // what was killed is still being reaped
+		case <-ctx.Done():
+			return false
+		case <-time.After(10 * time.Millisecond):
+		}
+	}
+}
+
+// kill tells the keeper to end every process but itself, and reports whether it said so within wait.
 func (b *box) kill(wait time.Duration) bool {
 	for len(b.killed) > 0 {
 		<-b.killed

@@ -25,7 +25,7 @@ func (d *docker) endJobs(ctx context.Context, thread agent.ID) error {
 	if b == nil || b.isGone() {
 		return nil
 	}
-	if !b.kill(killTime) {
+	if !b.clear() {
 		d.drop(s, b)
 	}
 	return ctx.Err()
@@ -73,7 +73,7 @@ func (d *docker) removeAll(ctx context.Context) error {
 	return d.settled(ctx)
 }
 
-// tend starts the janitor, which removes containers nobody used for idle.
+// tend starts the janitor, which removes containers nobody used for idle, and those whose jobs in the background fill the disk.
 func (d *docker) tend(idle time.Duration) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -85,10 +85,14 @@ func (d *docker) tend(idle time.Duration) {
 	d.sweeping.Go(func() {
 		tick := time.NewTicker(min(max(idle/4, 50*time.Millisecond), 30*time.Second))
 		defer tick.Stop()
+		disk := time.NewTicker(watchEvery)
+		defer disk.Stop()
 		for {
 			select {
 			case <-stop:
 				return
+			case <-disk.C:
+				d.guardDisk()
 			case now := <-tick.C:
 				if d.sweep(now, idle) == 0 {
 					d.mu.Lock()
@@ -102,6 +106,30 @@ func (d *docker) tend(idle time.Duration) {
 			}
 		}
 	})
+}
+
+// guardDisk ends jobs in the background of threads whose disk is nearly full. While a command runs, watch does so and says why.
+func (d *docker) guardDisk() {
+	type place struct {
+		*slot
+		box   *box
+		root  string
+		least int64
+	}
+	var all []place
+	d.mu.Lock()
+	for _, s := range d.slots {
+		if s.box != nil && s.users == 0 {
+			all = append(all, place{s, s.box, s.root, s.least})
+		}
+	}
+	d.mu.Unlock()
+	for _, p := range all {
+		if err := checkFree(p.root, p.least); err != nil {
+			d.log.Warn("a sandbox is removed with what ran in its background: its disk is nearly full", "container", short(p.box.id), "err", err)
+			d.drop(p.slot, p.box)
+		}
+	}
 }
 
 // boxes counts containers; callers hold mu.

@@ -21,6 +21,7 @@ var lineScript string
 const (
 	beginTime = 20 * time.Second       // from asking to run a command to its first mark
 	killTime  = 300 * time.Millisecond // from telling the keeper to kill to its word
+	aloneTime = 400 * time.Millisecond // from its word to the end of every process, as the engine sees it
 	drainTime = 300 * time.Millisecond // from the end of every process to the end of the output
 )
 
@@ -30,7 +31,9 @@ type slot struct {
 	// Guarded by docker.mu.
 	box   *box
 	used  time.Time
-	users int // commands that use it or wait for it
+	users int    // commands that use it or wait for it
+	root  string // of the last command
+	least int64  // bytes that must stay free there
 }
 
 // errNotBegun is why a command did not run although the container seemed there.
@@ -132,6 +135,7 @@ func (d *docker) leave(s *slot) {
 func (d *docker) warm(ctx context.Context, s *slot, j *job) (*box, error) {
 	d.mu.Lock()
 	b := s.box
+	s.root, s.least = j.Root, j.settings.MinFree
 	d.mu.Unlock()
 	if b != nil && !b.isGone() && b.key == d.spec(b.link, j, imageTag(), useCommand).key() {
 		return b, nil
@@ -256,7 +260,7 @@ func (d *docker) conclude(ctx context.Context, b *box, j *job, exec string, copy
 
 // end kills everything in b and waits for the output to end; when that takes too long it removes the container.
 func (d *docker) end(b *box, copied <-chan error) {
-	if b.kill(killTime) {
+	if b.clear() {
 		if copied == nil {
 			return
 		}
@@ -265,7 +269,7 @@ func (d *docker) end(b *box, copied <-chan error) {
 			d.log.Debug("a command was killed", "err", err)
 			return
 		case <-time.After(drainTime):
-			// Docker sometimes keeps the stream for two seconds more. The processes are gone: the keeper says so.
+			// Docker sometimes keeps the stream for two seconds more. The processes are gone.
 			return
 		}
 	}
@@ -312,7 +316,10 @@ func (j *job) program() []string {
 }
 
 // environment is what the command's variables are. Those of j come last and win.
-func (j *job) environment() []string {
+func (j *job) environment() []string { return append(j.ownEnvironment(), j.Env...) }
+
+// ownEnvironment is what every command gets.
+func (j *job) ownEnvironment() []string {
 	env := []string{
 		"PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", "HOME=/home", "USER=ash", "LOGNAME=ash", "SHELL=/bin/bash",
 		"LANG=C.UTF-8", "TERM=dumb", "TMPDIR=/tmp", "PYTHONUNBUFFERED=1", "PAGER=cat", "GIT_TERMINAL_PROMPT=0",
@@ -322,5 +329,5 @@ func (j *job) environment() []string {
 	if j.passage != nil {
 		env = append(env, proxyEnv()...)
 	}
-	return append(env, j.Env...)
+	return env
 }

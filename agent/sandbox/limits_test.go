@@ -5,6 +5,7 @@ package sandbox_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -204,6 +205,39 @@ func TestLowDiskStopsCommands(t *testing.T) {
 		k.settings.MinFree = 1
 		if o := k.line("echo ran"); o.Output != "ran\n" {
 			t.Errorf("with room again: %+v", o)
+		}
+	})
+}
+
+// TestLowDiskStopsBackgroundJobs is about what fills the disk when its command is long over.
+func TestLowDiskStopsBackgroundJobs(t *testing.T) {
+	k := open(t, sandbox.EngineDocker, sandbox.Options{})
+	k.settings.MinFree = freeBytes(t, k.root) - 100<<20
+	if o := k.line("(sleep 0.3; head -c 200M /dev/zero >big; sleep 7474) >/dev/null 2>&1 & echo left"); o.Output != "left\n" {
+		t.Fatalf("%+v", o)
+	}
+	soon(t, 5*time.Second, "the job began", func() bool { return processes(t, "sleep 7474") > 0 })
+	soon(t, 5*time.Second, "a job on a full disk ended", func() bool { return processes(t, "sleep 7474") == 0 })
+	if err := os.Remove(filepath.Join(k.root, "big")); err != nil {
+		t.Error(err)
+	}
+	k.settings.MinFree = 1
+	if o := k.line("echo ran"); o.Output != "ran\n" {
+		t.Errorf("with room again: %+v", o)
+	}
+}
+
+// TestCPUIsBounded counts the time that two busy loops were given in two seconds.
+func TestCPUIsBounded(t *testing.T) {
+	engines(t, func(t *testing.T, k *kit) {
+		k.settings.CPUs = 0.25
+		o := k.line(`TIMEFORMAT="%U %S"; time { timeout 2 sh -c 'while :; do :; done' & timeout 2 sh -c 'while :; do :; done'; wait; }`)
+		var user, system float64
+		if _, err := fmt.Sscan(o.Output, &user, &system); err != nil {
+			t.Fatalf("%q: %v", o.Output, err)
+		}
+		if user+system > 0.8 || user+system == 0 {
+			t.Errorf("%.2f s of CPU, more than 0.25 of 2 s", user+system)
 		}
 	})
 }

@@ -1,7 +1,11 @@
+//go:build unix
+
 package sandbox_test
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"os"
@@ -25,6 +29,9 @@ func TestMain(m *testing.M) {
 		os.Exit(sandbox.Relay(context.Background(), os.Args[2:], os.Stdin, os.Stdout, os.Stderr))
 	case os.Getenv("ASH_TEST_HOLD") != "":
 		os.Exit(hold(os.Getenv("ASH_TEST_HOLD"), os.Getenv("ASH_TEST_ENGINE")))
+	}
+	if home := os.Getenv("ASH_TEST_ORDINARY"); home != "" {
+		os.Exit(asOrdinary(home))
 	}
 	os.Exit(m.Run())
 }
@@ -122,10 +129,19 @@ func open(t testing.TB, engine string, o sandbox.Options) *kit {
 	return k
 }
 
-// leftovers lists what a closed sandbox should not have left.
+// leftovers lists what a closed or recovered sandbox of this home should not have left: folders and cgroups. Others
+// on this machine have their own.
 func leftovers(t testing.TB, home string) string {
 	t.Helper()
+	sum := sha256.Sum256([]byte(home))
+	name := "ash-" + hex.EncodeToString(sum[:6]) + "-*"
 	found, _ := filepath.Glob(filepath.Join(home, "sandbox", "run-*"))
+	dirs := "/sys/fs/cgroup"
+	for range 6 {
+		dirs += "/*"
+		more, _ := filepath.Glob(filepath.Join(filepath.Dir(dirs), name))
+		found = append(found, more...)
+	}
 	return strings.Join(found, " ")
 }
 
