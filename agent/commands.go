@@ -57,7 +57,9 @@ func (c *conversation) post(ctx context.Context, m NewMessage) (Posted, error) {
 	if !c.running() {
 		above = c.engine.readAhead(ctx, c.thread, tail.Thread.Head)
 	}
+	c.engine.storing.Add(1)
 	posted, err := c.engine.Store.Post(ctx, m)
+	c.engine.storing.Add(-1)
 	if err != nil || posted.Again {
 		return posted, err
 	}

@@ -48,8 +48,8 @@ type Options struct {
 // reach it as messages, so nothing about a turn needs a lock.
 type Engine struct {
 	Options
-	saver    *saver
-	openings atomic.Int32 // replies on their way into the store
+	saver   *saver
+	storing atomic.Int32 // messages and open replies on their way into the store
 
 	ctx    context.Context
 	cancel context.CancelCauseFunc

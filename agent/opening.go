@@ -5,9 +5,9 @@ import (
 	"sync"
 )
 
-// fewOpenings may be on their way into the store at once while their models are asked already. With more, what a
-// model says would only wait, and waiting is told best as what it is: a model that is still to be asked.
-const fewOpenings = 2
+// fewWrites may be on their way into the store at once while a model is asked already. With more, what the model
+// says would only wait, and waiting is told best as what it is: a model that is still to be asked.
+const fewWrites = 2
 
 // opening is an open reply on its way into the store, beside the request to the model: the disk and the
 // network are waited for together. Nothing of the reply is told before it is stored.
@@ -27,10 +27,10 @@ type opening struct {
 // open begins to store the open reply m. If the store refuses it, cancel ends the request to the model, and
 // wait says why. Who opened waits.
 func (e *Engine) open(ctx context.Context, m Message, cancel context.CancelFunc) *opening {
-	o := &opening{engine: e, message: m, crowded: e.openings.Add(1) > fewOpenings, done: make(chan struct{})}
+	o := &opening{engine: e, message: m, crowded: e.storing.Add(1) > fewWrites, done: make(chan struct{})}
 	go func() {
 		defer close(o.done)
-		defer e.openings.Add(-1)
+		defer e.storing.Add(-1)
 		_, o.err = protected(e, "opening a reply", m.Thread, func() (struct{}, error) { return struct{}{}, e.Store.OpenReply(ctx, m) })
 		if o.err != nil {
 			cancel()

@@ -33,7 +33,6 @@ type Store struct {
 	logger    *slog.Logger
 	writer    *bun.DB // one connection, immediate transactions
 	reader    *bun.DB // query-only connections
-	writes    group
 	ledgerKey []byte
 	unclean   bool
 	damaged   atomic.Bool
@@ -135,7 +134,7 @@ func (s *Store) write(ctx context.Context, fn func(ctx context.Context, tx bun.I
 	if err := s.Writable(); err != nil {
 		return err
 	}
-	return s.translate(s.writes.do(context.WithoutCancel(ctx), s.writer, fn))
+	return s.translate(transact(context.WithoutCancel(ctx), s.writer, "BEGIN IMMEDIATE", fn))
 }
 
 // read runs fn over one snapshot of the database.

@@ -73,7 +73,7 @@ func benignSamples() []sample {
 func TestBenignTexts(t *testing.T) {
 	most := map[string]float64{"chat": 0, "mail": .03, "tool": 0, "code": 0, "docs": .05, "security": .15, "memory": 0}
 	for _, held := range []bool{false, true} {
-		rates := rate(t, benignSamples(), held, true)
+		rates := rate(t, benignSamples(), held, !held)
 		for group, c := range rates {
 			share := float64(c[0]) / float64(c[1])
 			t.Logf("held out %v: %-9s %d of %d flagged", held, group, c[0], c[1])
@@ -85,6 +85,9 @@ func TestBenignTexts(t *testing.T) {
 	if verbose {
 		g := New(Options{})
 		for _, s := range benignSamples() {
+			if s.held {
+				continue
+			}
 			if r := g.Scan(t.Context(), s.channel, s.text); r.Score > .4 {
 				var rules []string
 				for _, f := range r.Findings {

@@ -26,7 +26,7 @@ func (p *page) blobs(depth int) []decoded {
 	out = append(out, p.encodedRuns()...)
 	for _, t := range p.tags {
 		if s := clean(t.text); s != "" {
-			out = append(out, decoded{blob{t.start, t.end, "invisible-text", "It is spelt in characters that are not drawn."}, s})
+			out = append(out, decoded{blob{start: t.start, end: t.end, rule: "invisible-text", why: "It is spelt in characters that are not drawn."}, s})
 		}
 	}
 	if depth == 0 {
@@ -77,7 +77,7 @@ func (p *page) encodedRuns() []decoded {
 			continue
 		}
 		if s, rule := decodeRun(text[start:end]); s != "" {
-			out = append(out, decoded{blob{start, end, rule, "It is encoded, so that a reader does not see what it says."}, s})
+			out = append(out, decoded{blob{start: start, end: end, rule: rule, why: "It is encoded, so that a reader does not see what it says."}, s})
 		}
 	}
 	return append(out, p.hexBytes()...)
@@ -195,7 +195,7 @@ func (p *page) hexBytes() []decoded {
 		}
 		if len(raw) >= minBlob/2 {
 			if s := clean(raw); s != "" {
-				out = append(out, decoded{blob{start, i, "hex", "It is encoded, so that a reader does not see what it says."}, s})
+				out = append(out, decoded{blob{start: start, end: i, rule: "hex", why: "It is encoded, so that a reader does not see what it says."}, s})
 			}
 		}
 		if i == start {
@@ -233,7 +233,7 @@ func (p *page) turned(c concept, rule string, undo func(string) string) []decode
 			end++
 		}
 		last = end
-		out = append(out, decoded{blob{start, end, rule, "It is written in a cipher, so that a reader does not see what it says."}, undo(p.text[start:end])})
+		out = append(out, decoded{blob{start: start, end: end, rule: rule, why: "It is written in a cipher, so that a reader does not see what it says."}, undo(p.text[start:end])})
 	}
 	return out
 }
@@ -271,7 +271,7 @@ func (p *page) spacedOut() []decoded {
 		if !strings.Contains(s, " ") {
 			s = respace(s)
 		}
-		out = append(out, decoded{blob{int(p.tokens[start].start), int(p.tokens[i-1].end), "spaced-out", "Its words are broken into letters."}, s})
+		out = append(out, decoded{blob{start: int(p.tokens[start].start), end: int(p.tokens[i-1].end), rule: "spaced-out", why: "Its words are broken into letters."}, s})
 	}
 	return out
 }

@@ -87,14 +87,17 @@ func hiding(tag string) bool {
 	}
 	flat := strings.NewReplacer(" ", "", "\t", "", "\n", "", "\r", "", "'", "", "\"", "").Replace(lower)
 	for _, s := range [...]string{"display:none", "visibility:hidden", "visibility:collapse", "font-size:0", "font-size:1px", "font-size:.", "opacity:0", "color:transparent", "height:0", "width:0", "max-height:0", "left:-", "top:-", "text-indent:-", "clip:rect(0", "clip-path:inset(100%",
-		"clip-path:inset(50%", "color:white", "color:#fff", "color=white", "color=#fff", "color:rgb(255,255,255", "color:rgba(255,255,255", "color:rgba(0,0,0,0", "aria-hidden=true", "mso-hide:all", "transform:scale(0", "z-index:-", "class=sr-only", "class=hidden", "visually-hidden", "class=d-none", "size=0", "fontsize=0", "line-height:0"} {
+		"clip-path:inset(50%", "color:white", "color:#fff", "color=white", "color=#fff", "color:rgb(255,255,255", "color:rgba(255,255,255", "color:rgba(0,0,0,0", "aria-hidden=true", "mso-hide:all", "transform:scale(0", "z-index:-", "class=sr-only", "class=hidden", "visually-hidden", "class=d-none", "fontsize=0", "line-height:0"} {
 		if i := strings.Index(flat, s); i >= 0 {
 			rest := flat[i+len(s):]
 			if (s == "opacity:0" || s == "font-size:0" || s == "height:0" || s == "width:0" || s == "max-height:0" || s == "line-height:0") && strings.HasPrefix(rest, ".") && !strings.HasPrefix(rest, ".0") {
 				continue
 			}
-			if strings.HasPrefix(s, "color:") && i > 0 && flat[i-1] == '-' { // background-color
+			if i > 0 && (flat[i-1] == '-' || classOf(flat[i-1])&isLetter != 0) && !strings.HasPrefix(s, "class") { // background-color, margin-left, bgcolor
 				continue
+			}
+			if strings.HasSuffix(s, "#fff") && rest != "" && hexed.has(rest[0]) && !strings.HasPrefix(rest, "fff") {
+				continue // another colour
 			}
 			return true
 		}
@@ -105,7 +108,7 @@ func hiding(tag string) bool {
 // maxHiddenElement bounds the search for the end of a hidden element, in bytes.
 const maxHiddenElement = 16 << 10
 
-// elementEnd returns where the element that begins at at ends.
+// elementEnd returns where the element that begins at offset at ends.
 func elementEnd(text string, at int, name string) int {
 	limit := min(len(text), at+maxHiddenElement)
 	piece := strings.ToLower(text[at:limit])

@@ -78,12 +78,13 @@ const (
 	cGiven   // the task that was given
 	cTopic   // a word between instructions and what they are about
 	cDest    // an address on the network
+	cSwitch  // change to a mode or a role
 	concepts // how many
 )
 
 // conceptNames are in the order of the constants.
 var conceptNames = [...]string{"", "ign", "prev", "inst", "override", "ignabove", "newinst", "youare", "persona", "assist", "vocative", "must", "sysprompt", "reveal", "send", "sens", "user", "hide", "hidefull", "noask",
-	"run", "cmd", "danger", "memverb", "memory", "forever", "authority", "urgent", "task", "steer", "side", "object", "fence", "secvocab", "mention", "neg", "indirect", "own", "benign", "to", "modal", "token", "label", "rotten", "backway", "ignweak", "instweak", "secweak", "announce", "disarm", "notsens", "this", "your", "hidetell", "ainoun", "reads", "out", "given", "topic", "dest"}
+	"run", "cmd", "danger", "memverb", "memory", "forever", "authority", "urgent", "task", "steer", "side", "object", "fence", "secvocab", "mention", "neg", "indirect", "own", "benign", "to", "modal", "token", "label", "rotten", "backway", "ignweak", "instweak", "secweak", "announce", "disarm", "notsens", "this", "your", "hidetell", "ainoun", "reads", "out", "given", "topic", "dest", "switchto"}
 
 // lexicon finds phrases in words. It is built once and read only.
 type lexicon struct {
@@ -219,8 +220,8 @@ func (l *lexicon) pieces(phrase string) []piece {
 			}
 		}
 		for _, c := range strings.TrimSuffix(w, "*") {
-			f := [2]rune{space}
-			if c < 0x80 {
+			var f [2]rune
+			if c < utf8.RuneSelf {
 				f = l.fold.ascii(byte(c))
 			} else {
 				f = l.fold.rune(c)

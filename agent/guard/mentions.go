@@ -67,7 +67,24 @@ func (p *page) context(x signal, decoded bool) float64 {
 	if decoded || x.hidden {
 		f = max(f, .8)
 	}
+	if !decoded && x.rule.family != famFence && p.inStatement(x) {
+		f *= .5
+	}
 	return f
+}
+
+// toldOf returns the factor by which something encoded at start counts: less in a text about attacks, where it is an example.
+func (p *page) toldOf(start int) float64 {
+	p.prepare()
+	i := int32(sort.Search(len(p.tokens), func(i int) bool { return int(p.tokens[i].end) > start }))
+	told := int(i) < len(p.tokens) && p.mentioned(i)
+	switch sec := p.ctx.security; {
+	case sec >= 1 && told:
+		return .5
+	case sec >= 3:
+		return .7
+	}
+	return 1
 }
 
 // mentioned reports whether words such as "for example" stand shortly before token i.

@@ -16,6 +16,9 @@ func findSaid(spans []span, text string, c cues) []span {
 		if name, start := nameBefore(text, h.end); start < h.start && harmless(name) {
 			continue // public_key, cache-key
 		}
+		if partOfName(text, h) {
+			continue
+		}
 		if s, ok := saidAfter(text, h); ok {
 			spans = append(spans, s)
 		} else if s, ok := saidBefore(text, h); ok {
@@ -29,6 +32,19 @@ func findSaid(spans []span, text string, c cues) []span {
 		spans = pairs(spans, text)
 	}
 	return spans
+}
+
+// partOfName reports whether a cue is a piece of a path, an address or an identifier: example.org/login, password_encryptions, pass().
+func partOfName(text string, h cueHit) bool {
+	if h.end+1 < len(text) {
+		switch next := text[h.end]; {
+		case next == '(', next == '_', next == '/' && text[h.end+1] != ' ' && text[h.end+1] != '/':
+			return true
+		case (next == '-' || next == '.') && classOf(text[h.end+1])&isLetter != 0 && h.start > 0 && (text[h.start-1] == '/' || text[h.start-1] == '-' || text[h.start-1] == '.'):
+			return true
+		}
+	}
+	return h.start > 1 && (text[h.start-1] == '/' && text[h.start-2] != ' ' && classOf(text[h.start-2])&isHigh == 0 || text[h.start-1] == '.' && classOf(text[h.start-2])&isLetter != 0)
 }
 
 // pairs finds the password in "jane@example.org / hunter2!", as people note logins.
@@ -64,8 +80,6 @@ func pairs(spans []span, text string) []span {
 // word is text[start:end], without the punctuation around it.
 type word struct {
 	start, end int
-	colon      bool // punctuation that introduces a value followed
-	stop       bool // a sentence or line ended before it
 	quoted     bool
 }
 
@@ -304,9 +318,8 @@ func pin(text string, w word, company bool) (word, bool) {
 		g := trimmed(text, next)
 		if n := countDigits(text[g.start:g.end]); n == 0 || n != g.end-g.start || n > 4 || len(s) > 4 {
 			break
-		} else {
-			digits += n
 		}
+		digits += countDigits(text[g.start:g.end])
 		w.end = g.end
 	}
 	return w, digits >= 3 && len(s) <= 16 && digits <= 12
@@ -343,17 +356,28 @@ func passwordSaid(text string, w word, s string, digits int, direct bool) bool {
 	case strings.Contains(s, "@") && strings.Contains(s, ".") && digits == 0: // a mail address
 		return false
 	case digits > 0 && letters >= 0:
-		return len(s) >= 5 && !strings.HasSuffix(s, "%") && !unitFollows(text, w.end) && !(!direct && codeLike(s) && strings.ContainsAny(s, "._")) && (direct || digits >= 2 || symbols || len(s) >= 7)
+		return len(s) >= 5 && !(!direct && (codeLike(s) || namesCode(s))) && !strings.HasSuffix(s, "%") && !unitFollows(text, w.end) && !(!direct && codeLike(s) && strings.ContainsAny(s, "._")) && (direct || digits >= 2 || symbols || len(s) >= 7)
 	case symbols && len(s) >= 5 && !codeLike(strings.TrimRight(s, "!?")):
 		return direct || strings.ContainsAny(s[:len(s)-1], "!@#$%^&*?+~=")
 	case symbols && direct && len(s) >= 8 && strings.ContainsAny(strings.TrimRight(s, "!?."), "!@#$%^&*?+~=") && !strings.Contains(s, "()"):
 		return true
 	case upper >= 2 && len(s) >= 6:
-		return direct && !allUpper(s)
+		return direct && !allUpper(s) && !codeLike(s)
 	case direct && strings.Count(s, "-") >= 2 && len(s) >= 14: // correct-horse-battery
 		return true
 	}
 	return direct && w.quoted && len(s) >= 5 && plainWord(s)
+}
+
+// namesCode reports whether s is a path, a query, an expression or a name such as UTF-16 rather than something made up.
+func namesCode(s string) bool {
+	if strings.HasPrefix(s, "/") || strings.HasPrefix(s, "?") || strings.HasPrefix(s, "\\") || strings.HasPrefix(s, "+") || strings.Contains(s, "=\\\"") {
+		return true
+	}
+	if i := strings.IndexByte(s, '-'); i > 0 && allUpper(s) && countDigits(s[i+1:]) == len(s)-i-1 && countDigits(s[:i]) == 0 {
+		return true
+	}
+	return strings.Count(s, "/") >= 2 || strings.HasSuffix(s, "'s")
 }
 
 func allUpper(s string) bool { return strings.ToUpper(s) == s }

@@ -55,6 +55,10 @@ func (p *page) tokenSignals() []signal {
 			turns = h.from
 			out = append(out, signal{rule: &ruleLabel, from: h.from, to: h.to, weight: ruleLabel.weight})
 		case strings.HasSuffix(before, `"role": "`) || strings.HasSuffix(before, `"role":"`) || strings.HasSuffix(before, `role\": \"`) || strings.HasSuffix(before, `role\":\"`):
+			if p.human(h) {
+				out = append(out, signal{rule: &ruleUserTag, from: h.from, to: h.to, weight: ruleUserTag.weight})
+				continue
+			}
 			out = append(out, signal{rule: &ruleTag, from: h.from, to: h.to, weight: ruleTag.weight})
 		}
 	}
@@ -67,7 +71,11 @@ func (p *page) names() []signal {
 	for _, h := range p.at[cAssist] {
 		_, after := p.around(h)
 		if p.tokens[h.from].brk >= brkSoft && h.to < int32(len(p.tokens)) && (strings.HasPrefix(after, ":") || strings.HasPrefix(after, ",") || strings.HasPrefix(after, "：") || strings.HasPrefix(after, "，")) && p.beginsClause(h) && !(h.to == h.from+1 && strings.HasPrefix(after, ":")) {
-			out = append(out, signal{rule: &ruleName, from: h.from, to: h.to, weight: ruleName.weight})
+			w := ruleName.weight
+			if b := p.text[p.tokens[h.from].start]; 'a' <= b && b <= 'z' {
+				w *= .4 // more often a variable or a field than a name
+			}
+			out = append(out, signal{rule: &ruleName, from: h.from, to: h.to, weight: w})
 		}
 	}
 	for _, h := range p.at[cAINoun] {
@@ -96,6 +104,9 @@ func (p *page) beginsClause(h hit) bool {
 		return true
 	}
 	before, _ := p.around(h)
+	if n := len(before); n >= 2 && before[n-1] == '-' && classOf(before[n-2])&(isLetter|isDigit) != 0 {
+		return false // the second half of a compound
+	}
 	before = strings.TrimRight(before, " \t*")
 	return strings.HasSuffix(before, "\"") || strings.HasSuffix(before, "#") || strings.HasSuffix(before, ">") || strings.HasSuffix(before, "-") || strings.HasSuffix(before, "//") || strings.HasSuffix(before, ":") || strings.HasSuffix(before, "(") || strings.HasSuffix(before, "[")
 }

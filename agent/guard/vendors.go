@@ -38,7 +38,7 @@ func (c charset) has(b byte) bool {
 	return false
 }
 
-// vendor is a key format: prefix, then at least least and at most most bytes of rest.
+// vendor is a key format: prefix, then with from least to most bytes of rest.
 type vendor struct {
 	rule   string
 	prefix string

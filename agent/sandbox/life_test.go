@@ -62,7 +62,8 @@ func TestWarmContainer(t *testing.T) {
 	k := open(t, sandbox.EngineDocker, sandbox.Options{})
 	c := engineClient(t)
 	label := "ash.thread=" + string(k.thread)
-	k.line("echo kept >/tmp/file; (while :; do sleep 7979; done) >/dev/null 2>&1 & echo $! >/tmp/pid")
+	sleep := nap(7979, os.Getpid())
+	k.line("echo kept >/tmp/file; (while :; do " + sleep + "; done) >/dev/null 2>&1 & echo $! >/tmp/pid")
 	first := containersOf(t, c, label)
 	if o := k.line("cat /tmp/file; kill -0 $(cat /tmp/pid) && echo alive"); o.Output != "kept\nalive\n" {
 		t.Errorf("the next command: %q", o.Output)
@@ -70,7 +71,7 @@ func TestWarmContainer(t *testing.T) {
 	if err := k.EndJobs(t.Context(), k.thread); err != nil {
 		t.Error(err)
 	}
-	soon(t, time.Second, "background jobs ended", func() bool { return processes(t, "^sleep 7979$") == 0 })
+	soon(t, time.Second, "background jobs ended", func() bool { return naps(t, sleep) == 0 })
 	if o := k.line("cat /tmp/file; kill -0 $(cat /tmp/pid) 2>/dev/null || echo ended"); o.Output != "kept\nended\n" {
 		t.Errorf("after the turn: %q", o.Output)
 	}
@@ -102,34 +103,36 @@ func TestWarmContainer(t *testing.T) {
 func TestBackgroundJobsDoNotHoldACommand(t *testing.T) {
 	engines(t, func(t *testing.T, k *kit) {
 		k.line("true")
+		sleep := nap(8080, os.Getpid())
 		within(t, time.Second, "a command with a job in the background", func() {
-			if o := k.line("sleep 8080 & echo done"); o.Output != "done\n" || o.Exit != 0 {
+			if o := k.line(sleep + " & echo done"); o.Output != "done\n" || o.Exit != 0 {
 				t.Errorf("%+v", o)
 			}
 		})
 		if err := k.EndJobs(t.Context(), k.thread); err != nil {
 			t.Error(err)
 		}
-		soon(t, time.Second, "the job ended", func() bool { return processes(t, "^sleep 8080$") == 0 })
+		soon(t, time.Second, "the job ended", func() bool { return naps(t, sleep) == 0 })
 	})
 }
 
 // TestWhatAnswersForTheKeeper is about a command that takes the questions put to the first process and answers them itself, so as to live on.
 func TestWhatAnswersForTheKeeper(t *testing.T) {
-	const thief = `setsid bash -c 'exec 3</proc/1/fd/0 4>/proc/1/fd/1; while IFS= read -r w <&3; do printf "killed\n" >&4; done' & setsid sleep 8282 & `
+	sleep := nap(8282, os.Getpid())
+	thief := `setsid bash -c 'exec 3</proc/1/fd/0 4>/proc/1/fd/1; while IFS= read -r w <&3; do printf "killed\n" >&4; done' & setsid ` + sleep + ` & `
 	k := open(t, sandbox.EngineDocker, sandbox.Options{})
 	for range 5 { // who reads first is chance
 		ctx, stop := context.WithCancel(t.Context())
-		_, err := k.Run(ctx, sandbox.Command{Thread: k.thread, Root: k.root, Line: thief + "sleep 0.1; echo up; sleep 8282"}, func([]byte) { stop() })
+		_, err := k.Run(ctx, sandbox.Command{Thread: k.thread, Root: k.root, Line: thief + "sleep 0.1; echo up; " + sleep}, func([]byte) { stop() })
 		if err == nil {
 			t.Error("not stopped")
 		}
-		soon(t, 2*time.Second, "what hides from Stop ended", func() bool { return processes(t, "^sleep 8282$") == 0 })
+		soon(t, 2*time.Second, "what hides from Stop ended", func() bool { return naps(t, sleep) == 0 })
 		k.line(thief + "sleep 0.1")
 		if err := k.EndJobs(t.Context(), k.thread); err != nil {
 			t.Error(err)
 		}
-		soon(t, 2*time.Second, "what hides from the end of the turn ended", func() bool { return processes(t, "^sleep 8282$") == 0 })
+		soon(t, 2*time.Second, "what hides from the end of the turn ended", func() bool { return naps(t, sleep) == 0 })
 	}
 	if o := k.line("echo again"); o.Output != "again\n" {
 		t.Errorf("%+v", o)
@@ -175,11 +178,12 @@ func TestCommandsOfAThreadTakeTurns(t *testing.T) {
 
 func TestHaltEndsEverything(t *testing.T) {
 	engines(t, func(t *testing.T, k *kit) {
+		sleep := nap(8181, os.Getpid())
 		up := make(chan struct{}, 3)
 		errs := make(chan error, 3)
 		for range 3 {
 			go func() {
-				_, err := k.Run(t.Context(), sandbox.Command{Thread: agent.NewID(), Root: k.root, Line: "setsid sleep 8181 & echo up; sleep 8181"}, func([]byte) { up <- struct{}{} })
+				_, err := k.Run(t.Context(), sandbox.Command{Thread: agent.NewID(), Root: k.root, Line: "setsid " + sleep + " & echo up; " + sleep}, func([]byte) { up <- struct{}{} })
 				errs <- err
 			}()
 		}
@@ -196,7 +200,7 @@ func TestHaltEndsEverything(t *testing.T) {
 				t.Errorf("a halted command: %v", err)
 			}
 		}
-		if n := processes(t, "^sleep 8181$"); n != 0 {
+		if n := naps(t, sleep); n != 0 {
 			t.Errorf("%d processes live on", n)
 		}
 		if st := k.Status(t.Context()); len(st.Containers) != 0 {
@@ -231,13 +235,9 @@ func holder(t *testing.T, k *kit, engine string) *exec.Cmd {
 // TestKilledServer kills a process that has a command running: everything of it ends by itself.
 func TestKilledServer(t *testing.T) {
 	engines(t, func(t *testing.T, k *kit) {
-		if n := processes(t, "^sleep 1000$"); n != 0 {
-			t.Fatalf("%d processes from before", n)
-		}
+		sleep := nap(1000, os.Getpid())
 		cmd := holder(t, k, k.settings.Engine)
-		if n := processes(t, "^sleep 1000$"); n != 2 {
-			t.Errorf("%d processes of the command", n)
-		}
+		soon(t, 5*time.Second, "both processes of the command run", func() bool { return naps(t, sleep) == 2 })
 		if removed, err := k.Recover(t.Context()); removed != 0 || err != nil {
 			t.Errorf("what belongs to a living process was removed: %d, %v", removed, err)
 		}
@@ -245,7 +245,7 @@ func TestKilledServer(t *testing.T) {
 			t.Fatal(err)
 		}
 		_ = cmd.Wait()
-		soon(t, 5*time.Second, "the command ended with its server", func() bool { return processes(t, "^sleep 1000$") == 0 })
+		soon(t, 5*time.Second, "the command ended with its server", func() bool { return naps(t, sleep) == 0 })
 		if _, err := k.Recover(t.Context()); err != nil {
 			t.Errorf("recover: %v", err)
 		}

@@ -32,17 +32,16 @@ func TestStopKillsTheWholeTree(t *testing.T) {
 	engines(t, func(t *testing.T, k *kit) {
 		k.line("true")
 		for name, line := range map[string]string{
-			"sleeping":      "echo up; sleep %s",
-			"grandchildren": "(setsid sh -c 'trap \"\" TERM HUP INT; sleep %s & sleep %s' &); nohup setsid sleep %s & echo up; wait; sleep %s",
-			"busy":          "trap '' TERM INT HUP; sleep %s & echo up; while :; do :; done",
-			"loud":          "sleep %s & echo up; while :; do echo loud; done",
+			"sleeping":      "echo up; %s",
+			"grandchildren": "(setsid sh -c 'trap \"\" TERM HUP INT; %s & %s' &); nohup setsid %s & echo up; wait; %s",
+			"busy":          "trap '' TERM INT HUP; %s & echo up; while :; do :; done",
+			"loud":          "%s & echo up; while :; do echo loud; done",
 		} {
 			t.Run(name, func(t *testing.T) {
-				word := "77" + name[:1] + "77"
-				word = strings.NewReplacer("s", "1", "g", "2", "b", "3", "l", "4").Replace(word)
+				sleep := nap(7700+len(name), os.Getpid())
 				ctx, stop := context.WithCancel(t.Context())
 				var stopped time.Time
-				_, err := k.Run(ctx, sandbox.Command{Thread: k.thread, Root: k.root, Line: strings.ReplaceAll(line, "%s", word)}, func(p []byte) {
+				_, err := k.Run(ctx, sandbox.Command{Thread: k.thread, Root: k.root, Line: strings.ReplaceAll(line, "%s", sleep)}, func(p []byte) {
 					if stopped.IsZero() && strings.Contains(string(p), "up") {
 						stopped = time.Now().Add(100 * time.Millisecond)
 						time.AfterFunc(100*time.Millisecond, stop)
@@ -55,7 +54,7 @@ func TestStopKillsTheWholeTree(t *testing.T) {
 				if took > time.Second {
 					t.Errorf("stopped after %s", took)
 				}
-				if n := processes(t, "^sleep "+word+"$"); n != 0 {
+				if n := naps(t, sleep); n != 0 {
 					t.Errorf("%d processes live on", n)
 				}
 			})
@@ -188,9 +187,9 @@ func TestLowDiskStopsCommands(t *testing.T) {
 		k.settings.MinFree = 1 // taken by the command below when it starts
 		within(t, 3*time.Second, "stopping on a full disk", func() {
 			free := freeBytes(t, k.root)
-			k.settings.MinFree = free - 100<<20
+			k.settings.MinFree = free - 300<<20 // others use this disk too
 			defer close(full)
-			o := k.run(ctx, sandbox.Command{Line: "head -c 200M /dev/zero >big; echo written; sleep 60"})
+			o := k.run(ctx, sandbox.Command{Line: "head -c 2G /dev/zero >big; echo written; sleep 60"})
 			if agent.CodeOf(o.Err) != agent.CodeExhausted {
 				t.Errorf("a command that fills the disk: %+v", o)
 			}
@@ -212,12 +211,13 @@ func TestLowDiskStopsCommands(t *testing.T) {
 // TestLowDiskStopsBackgroundJobs is about what fills the disk when its command is long over.
 func TestLowDiskStopsBackgroundJobs(t *testing.T) {
 	k := open(t, sandbox.EngineDocker, sandbox.Options{})
-	k.settings.MinFree = freeBytes(t, k.root) - 100<<20
-	if o := k.line("(sleep 0.3; head -c 200M /dev/zero >big; sleep 7474) >/dev/null 2>&1 & echo left"); o.Output != "left\n" {
+	k.settings.MinFree = freeBytes(t, k.root) - 300<<20
+	sleep := nap(7474, os.Getpid())
+	if o := k.line("(" + sleep + " & sleep 0.5; head -c 2G /dev/zero >big; wait) >/dev/null 2>&1 & echo left"); o.Output != "left\n" {
 		t.Fatalf("%+v", o)
 	}
-	soon(t, 5*time.Second, "the job began", func() bool { return processes(t, "sleep 7474") > 0 })
-	soon(t, 5*time.Second, "a job on a full disk ended", func() bool { return processes(t, "sleep 7474") == 0 })
+	soon(t, 5*time.Second, "the job began", func() bool { return naps(t, sleep) > 0 })
+	soon(t, 5*time.Second, "a job on a full disk ended", func() bool { return naps(t, sleep) == 0 })
 	if err := os.Remove(filepath.Join(k.root, "big")); err != nil {
 		t.Error(err)
 	}

@@ -39,8 +39,9 @@ func TestMain(m *testing.M) {
 // hold runs a command that does not end, says so, and waits to be killed.
 func hold(home, engine string) int {
 	s := sandbox.New(sandbox.Options{Home: home, Settings: func() sandbox.Settings { return sandbox.Settings{Engine: engine, MinFree: 1} }})
+	sleep := nap(1000, os.Getppid())
 	_, err := s.Run(context.Background(), sandbox.Command{
-		Thread: agent.NewID(), Root: filepath.Join(home, "workspace", "files"), Line: "echo held; setsid sleep 1000 & touch started; sleep 1000",
+		Thread: agent.NewID(), Root: filepath.Join(home, "workspace", "files"), Line: "echo held; setsid " + sleep + " & touch started; " + sleep,
 	}, func(p []byte) { fmt.Print(string(p)) })
 	fmt.Println("ended", err)
 	return 1
@@ -179,10 +180,13 @@ func (k *kit) line(line string) outcome {
 	return o
 }
 
-// processes counts processes of the host whose command line holds word.
-func processes(t testing.TB, word string) int {
+// nap is a command that does nothing for long, told from those of others on this machine by the process of the tests, pid.
+func nap(seconds, pid int) string { return fmt.Sprintf("sleep %d.%d", seconds, pid) }
+
+// naps counts the processes of the host that are nap.
+func naps(t testing.TB, nap string) int {
 	t.Helper()
-	out, err := exec.Command("pgrep", "-fc", word).Output()
+	out, err := exec.Command("pgrep", "-fc", "^"+strings.ReplaceAll(nap, ".", `\.`)+"$").Output()
 	var exit *exec.ExitError
 	if err != nil && !errors.As(err, &exit) {
 		t.Fatal(err)

@@ -224,9 +224,10 @@ func TestStoppingACommandWithNetwork(t *testing.T) {
 	withNetwork(t, func(t *testing.T, k *kit, g *gateway) {
 		ctx, stop := context.WithCancel(t.Context())
 		defer stop()
-		_, err := k.Run(ctx, sandbox.Command{Thread: k.thread, Root: k.root, Hosts: []string{"*"}, Line: "setsid sleep 7878 & echo up; wait"}, func([]byte) { stop() })
-		if err == nil || processes(t, "^sleep 7878$") != 0 || g.open != 0 {
-			t.Errorf("%v; %d processes, %d gateways", err, processes(t, "^sleep 7878$"), g.open)
+		sleep := nap(7878, os.Getpid())
+		_, err := k.Run(ctx, sandbox.Command{Thread: k.thread, Root: k.root, Hosts: []string{"*"}, Line: "setsid " + sleep + " & echo up; wait"}, func([]byte) { stop() })
+		if err == nil || naps(t, sleep) != 0 || g.open != 0 {
+			t.Errorf("%v; %d processes, %d gateways", err, naps(t, sleep), g.open)
 		}
 	})
 }
