@@ -231,9 +231,17 @@ func (v value) secret(text string, strength int) bool {
 		if v.quote == 0 && codeLike(s) {
 			return false
 		}
+		if wordy(s) || queryLike(s) {
+			return false
+		}
 		return len(s) >= 8 && (mixed && (len(s) >= 12 || !codeLike(s)) || random(s) || len(s) >= 20 && !codeLike(s) && entropy(s) > 3.4)
 	}
-	return len(s) >= 16 && mixed && !codeLike(s) && entropy(s) > 3 && (!hashLike(s) || len(s) != 36)
+	return len(s) >= 16 && mixed && !codeLike(s) && !queryLike(s) && entropy(s) > 3 && (!hashLike(s) || len(s) != 36)
+}
+
+// queryLike reports whether s assigns something itself, as a query does; the padding of base64 does not.
+func queryLike(s string) bool {
+	return strings.IndexByte(strings.TrimRight(s, "="), '=') > 0 || len(s) < 32 && strings.Count(s, "%") >= 2
 }
 
 // password reports whether s, the value of something called a password, is one: words are only when quoted, or in a file of settings.

@@ -38,7 +38,7 @@ func findSaid(spans []span, text string, c cues) []span {
 func partOfName(text string, h cueHit) bool {
 	if h.end+1 < len(text) {
 		switch next := text[h.end]; {
-		case next == '(', next == '_', next == '/' && text[h.end+1] != ' ' && text[h.end+1] != '/':
+		case next == '(', next == '_', next == '@', next == '-' && classOf(text[h.end+1]) == isLetter && !strings.HasPrefix(strings.ToLower(text[h.end+1:min(len(text), h.end+5)]), "code"), next == '/' && text[h.end+1] != ' ' && text[h.end+1] != '/':
 			return true
 		case (next == '-' || next == '.') && classOf(text[h.end+1])&isLetter != 0 && h.start > 0 && (text[h.start-1] == '/' || text[h.start-1] == '-' || text[h.start-1] == '.'):
 			return true
@@ -338,7 +338,7 @@ func keySaid(s string, digits int) bool {
 
 // passwordSaid accepts what is no ordinary word; after "is" or a colon also a word that ends the sentence and is not said of passwords.
 func passwordSaid(text string, w word, s string, digits int, direct bool) bool {
-	if len(s) < 3 || len(s) > 128 || strings.ContainsAny(s, "()[]{}<>;") || strings.HasPrefix(s, "$") && codeLike(s[1:]) || dateLike(s) {
+	if len(s) < 3 || len(s) > 128 || strings.ContainsAny(s, "()[]{}<>;") || strings.HasPrefix(s, "$") && codeLike(s[1:]) || dateLike(s) || namesCode(s) {
 		return false
 	}
 	if digits == len(s) {
@@ -356,7 +356,7 @@ func passwordSaid(text string, w word, s string, digits int, direct bool) bool {
 	case strings.Contains(s, "@") && strings.Contains(s, ".") && digits == 0: // a mail address
 		return false
 	case digits > 0 && letters >= 0:
-		return len(s) >= 5 && !(!direct && (codeLike(s) || namesCode(s))) && !strings.HasSuffix(s, "%") && !unitFollows(text, w.end) && !(!direct && codeLike(s) && strings.ContainsAny(s, "._")) && (direct || digits >= 2 || symbols || len(s) >= 7)
+		return len(s) >= 5 && !(!direct && codeLike(s)) && !strings.HasSuffix(s, "%") && !unitFollows(text, w.end) && !(!direct && codeLike(s) && strings.ContainsAny(s, "._")) && (direct || digits >= 2 || symbols || len(s) >= 7)
 	case symbols && len(s) >= 5 && !codeLike(strings.TrimRight(s, "!?")):
 		return direct || strings.ContainsAny(s[:len(s)-1], "!@#$%^&*?+~=")
 	case symbols && direct && len(s) >= 8 && strings.ContainsAny(strings.TrimRight(s, "!?."), "!@#$%^&*?+~=") && !strings.Contains(s, "()"):

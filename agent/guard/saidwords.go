@@ -104,7 +104,7 @@ var vetoes = words(`hash hashes policy policies length limit limits reset resets
 	idea concept difference factor feature part thing issue problem reason review sharing coverage base quality status smell block snippet example review page step steps board frame stone word words phrase search`)
 
 // stopValues are words that follow a copula in ordinary talk.
-var stopValues = words(`required incorrect wrong correct invalid valid missing expired strong weak good bad long short secure insecure safe unsafe unknown empty blank null nil none true false not never always very too also only
+var stopValues = words(`1password required incorrect wrong correct invalid valid missing expired strong weak good bad long short secure insecure safe unsafe unknown empty blank null nil none true false not never always very too also only
 	hidden visible encrypted hashed stored saved needed optional mandatory important different same unique random secret private public protected lost forgotten stolen leaked compromised changed reset set gone here there below above
 	string text number integer object undefined password passwort username user admin yes no ok okay maybe something anything nothing everything what where when why how who which that this these those
 	falsch richtig ungültig gültig sicher unsicher abgelaufen vergessen geheim erforderlich lang kurz stark schwach nicht kein mein dein sein ihr incorrecto correcta incorrecta inválida válida segura caducada requerida obligatoria

@@ -82,7 +82,37 @@ func codeLike(s string) bool {
 	if strings.Contains(s, "://") {
 		return true
 	}
-	words, digits := 0, 0 // of an identifier: snake_case, kebab-case, dotted.path, camelCase
+	return wordy(s) || identifier(s)
+}
+
+// identifier reports whether s is a name in a program: letters only, in humps as long as those of words.
+func identifier(s string) bool {
+	humps, vowels, gap, letters := 1, 0, 0, 0
+	for i := range len(s) {
+		b := s[i]
+		if b == '.' && i > 0 && i < len(s)-1 {
+			humps, gap = humps+1, 0
+			continue
+		}
+		if classOf(b) != isLetter {
+			return false
+		}
+		letters++
+		if i > 0 && 'A' <= b && b <= 'Z' && 'a' <= s[i-1] && s[i-1] <= 'z' {
+			humps, gap = humps+1, 0
+		}
+		if strings.IndexByte("aeiouyAEIOUY", b) >= 0 {
+			vowels, gap = vowels+1, 0
+		} else if gap++; gap > 6 {
+			return false
+		}
+	}
+	return letters >= 5*humps && vowels*4 >= letters || strings.IndexByte(s, '.') > 0 && letters >= 4*humps && vowels*4 >= letters
+}
+
+// wordy reports whether s is made of words and small numbers: snake_case, kebab-case, dotted.path, camelCase.
+func wordy(s string) bool {
+	words, digits := 0, 0
 	for _, w := range strings.FieldsFunc(s, func(r rune) bool { return r == '.' || r == '_' || r == '-' || r == '/' || r == ':' }) {
 		if wordLike(w) {
 			words++
