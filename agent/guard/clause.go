@@ -136,10 +136,10 @@ func (p *page) inCompound(r *rule, h hit) bool {
 	if end < len(p.text) {
 		next = p.text[end]
 	}
-	if next == '(' {
+	if next == '(' || next == '.' && end+1 < len(p.text) && classOf(p.text[end+1]) == isLetter {
 		return true
 	}
-	if next == '_' && r.family != famOverride {
+	if next == '_' && (start == 0 || p.text[start-1] != '_') && r.family != famOverride {
 		name := p.text[start:min(len(p.text), start+48)]
 		if i := strings.IndexFunc(name, func(c rune) bool { return c != '_' && (c >= utf8.RuneSelf || classOf(byte(c))&(isLetter|isDigit) == 0) }); i >= 0 {
 			name = name[:i]
@@ -152,18 +152,23 @@ func (p *page) inCompound(r *rule, h hit) bool {
 // codeReach is how many words around a signal tell code from prose.
 const codeReach = 8
 
-// inStatement reports whether what stands between the words around a signal is mostly the punctuation of code or data rather
-// than of prose. Markup and escapes do not count: attacks are broken up with them.
+// inStatement reports whether what stands between the words on both sides of a signal is the punctuation of code or data rather
+// than of prose; a text within data has prose on one side. Markup and escapes do not count: attacks are broken up with them.
 func (p *page) inStatement(x signal) bool {
-	from, to := max(1, int(x.from)-codeReach), min(len(p.tokens), int(x.to)+codeReach)
+	return p.codeBetween(int(x.from)-codeReach, int(x.from)) && p.codeBetween(int(x.to)-1, int(x.to)+codeReach)
+}
+
+// codeBetween reports whether two in five gaps of tokens[from:to] are of code.
+func (p *page) codeBetween(from, to int) bool {
+	from, to = max(0, from), min(len(p.tokens)-1, to)
 	code, all := 0, 0
 	for i := from; i < to; i++ {
 		all++
-		if codeGap(p.text[p.tokens[i-1].end:max(p.tokens[i-1].end, p.tokens[i].start)]) {
+		if codeGap(p.text[p.tokens[i].end:max(p.tokens[i].end, p.tokens[i+1].start)]) {
 			code++
 		}
 	}
-	return all >= codeReach && code*100 >= all*55
+	return all >= 3 && code*5 >= all*2
 }
 
 // codeGap reports whether what stands between two words is punctuation of code.

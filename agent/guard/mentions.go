@@ -80,7 +80,7 @@ func (p *page) toldOf(start int) float64 {
 	told := int(i) < len(p.tokens) && p.mentioned(i)
 	switch sec := p.ctx.security; {
 	case sec >= 1 && told:
-		return .5
+		return .4
 	case sec >= 3:
 		return .7
 	}

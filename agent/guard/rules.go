@@ -67,7 +67,7 @@ var rules = [...]rule{
 	{name: "ai-reader", family: famAddress, anchor: cAINoun, needs: []need{near(6, cReads)}, weight: .42, why: "It speaks to an assistant that reads it."},
 	{name: "ai-must", family: famAddress, anchor: cAINoun, needs: []need{near(3, cMust)}, weight: .34, why: "It gives orders to an assistant."},
 	{name: "answer", family: famSteer, anchor: cOut, weight: .2, why: "It dictates what the answer should say.", boosts: []boost{more(.1, 12, cUser), more(.1, 12, cDest)}},
-	{name: "given-task", family: famSteer, anchor: cGiven, weight: .18, why: "It changes the task.", boosts: []boost{more(.16, 16, cSide, cSend)}},
+	{name: "given-task", family: famSteer, anchor: cGiven, weight: .18, why: "It changes the task.", boosts: []boost{more(.1, 16, cSide, cSend)}},
 	{name: "reveal-prompt", family: famExfil, anchor: cReveal, needs: []need{near(8, cSysPrompt)}, weight: .45, direct: true, why: "It asks for the assistant's own instructions.",
 		boosts: []boost{more(.18, 8, cYour, cMust, cTask)}},
 	{name: "send-secrets", family: famExfil, anchor: cSend, needs: []need{near(14, cSens)}, weight: .22, direct: true, why: "It asks to send private data somewhere.",

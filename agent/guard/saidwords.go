@@ -81,7 +81,7 @@ var copulas = words(`is c'est c’est que's was are it's its ist lautet war sind
 	olarak is: equals equal being becomes reads będzie inaczej est: lautet: ist: = := -> => → : ： είναι є e: es: é: è:`)
 
 // weakCopulas do too, when the value looks like a secret on its own.
-var weakCopulas = words(`to with as using like auf in zu à en con com con na na til till naar als`)
+var weakCopulas = words(`to with as using like auf in zu à en con com na til till naar als`)
 
 // adverbs may stand between copula and value.
 var adverbs = words(`le la el o il l' der die das currently still just only simply literally actually set to again called also exactly jetzt noch immer einfach nur aktuell derzeit gerade maintenant toujours actuellement juste ahora todavía

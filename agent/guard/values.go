@@ -85,13 +85,17 @@ func codeLike(s string) bool {
 	return wordy(s) || identifier(s)
 }
 
-// identifier reports whether s is a name in a program: letters only, in humps as long as those of words.
+// identifier reports whether s is a name in a program: letters and hardly a digit, in humps as long as those of words.
 func identifier(s string) bool {
-	humps, vowels, gap, letters := 1, 0, 0, 0
+	humps, vowels, gap, letters, digits := 1, 0, 0, 0, 0
 	for i := range len(s) {
 		b := s[i]
 		if b == '.' && i > 0 && i < len(s)-1 {
 			humps, gap = humps+1, 0
+			continue
+		}
+		if classOf(b) == isDigit && i > 0 {
+			digits++
 			continue
 		}
 		if classOf(b) != isLetter {
@@ -106,6 +110,9 @@ func identifier(s string) bool {
 		} else if gap++; gap > 6 {
 			return false
 		}
+	}
+	if digits > 2 || digits > 0 && letters < 12 {
+		return false
 	}
 	return letters >= 5*humps && vowels*4 >= letters || strings.IndexByte(s, '.') > 0 && letters >= 4*humps && vowels*4 >= letters
 }
