@@ -49,7 +49,7 @@ func (c *conversation) post(ctx context.Context, m NewMessage) (Posted, error) {
 	if q, ok := waitingQuestion(tail); ok && (m.Form != "" || m.Author != "") { // not what Ash posts by itself
 		return c.answer(ctx, q, m)
 	}
-	m.Parts = c.engine.redactParts(m.Parts)
+	m.Parts = c.engine.inspectParts(ctx, c.thread, c.engine.redactParts(m.Parts))
 	if tail.Thread.TitleSource == TitleNone {
 		m.Title = titleByWords(m)
 	}
@@ -80,7 +80,7 @@ func (c *conversation) edit(ctx context.Context, old ID, m NewMessage) (Posted, 
 	if _, err := c.tail(ctx); err != nil {
 		return Posted{}, err
 	}
-	m.Parts = c.engine.redactParts(m.Parts)
+	m.Parts = c.engine.inspectParts(ctx, c.thread, c.engine.redactParts(m.Parts))
 	posted, err := c.engine.Store.Edit(ctx, old, m)
 	if err != nil || posted.Again {
 		return posted, err

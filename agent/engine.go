@@ -38,10 +38,14 @@ type Options struct {
 	Publisher Publisher
 	Tools     Tools                    // nil: no tools
 	Redact    func(text string) string // takes secrets out before the first write; nil: none are known
+	Inspect   Inspect                  // looks for orders in attached files; nil: they are not looked through
 	Settings  func() Settings
 	Logger    *slog.Logger
 	Now       func() time.Time
 }
+
+// Inspect looks through a text that came into a thread for instructions to the assistant.
+type Inspect func(ctx context.Context, thread ID, text string) []Finding
 
 // Engine advances conversations. Each one that has work is owned by one
 // goroutine, which ends when the conversation rests; commands of the person

@@ -138,6 +138,7 @@ type house struct {
 	settings agent.Settings
 	tools    agent.Tools
 	redact   func(string) string
+	inspect  agent.Inspect
 	script   *script
 	store    *store.Store
 	feed     *feed.Feed
@@ -169,7 +170,7 @@ func (h *house) open() {
 	}
 	h.store, h.feed = s, feed.New(0)
 	h.engine = agent.NewEngine(agent.Options{
-		Store: s, Prompter: prompt.New(prompt.Options{}), Models: h.script, Publisher: h.feed, Tools: h.tools, Redact: h.redact,
+		Store: s, Prompter: prompt.New(prompt.Options{}), Models: h.script, Publisher: h.feed, Tools: h.tools, Redact: h.redact, Inspect: h.inspect,
 		Settings: func() agent.Settings { return h.settings },
 	})
 }

@@ -124,8 +124,9 @@ type Image struct {
 type File struct {
 	Attachment Attachment
 	Extract    string
-	Truncated  bool   // Extract is not the whole text
-	Data       []byte // only in a Prompt, for models that read the format; never stored
+	Truncated  bool      // Extract is not the whole text
+	Data       []byte    // only in a Prompt, for models that read the format; never stored
+	Findings   []Finding // what is suspicious in Extract
 	Labels     Labels
 }
 

@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"context"
 	"encoding/json"
 	"slices"
 )
@@ -29,6 +30,22 @@ func (e *Engine) redactParts(parts []Part) []Part {
 			out[i] = p
 		default:
 			out[i] = p
+		}
+	}
+	return out
+}
+
+// inspectParts has the texts of files looked through for orders to the assistant: what somebody attached was often written by
+// somebody else. What the person types is not: it is meant as an order.
+func (e *Engine) inspectParts(ctx context.Context, thread ID, parts []Part) []Part {
+	if e.Inspect == nil {
+		return parts
+	}
+	out := slices.Clone(parts)
+	for i, p := range out {
+		if f, ok := p.(File); ok && f.Extract != "" {
+			f.Findings = e.Inspect(ctx, thread, f.Extract)
+			out[i] = f
 		}
 	}
 	return out

@@ -151,9 +151,7 @@ func (p presenter) result(out *components.Call, c agent.ToolCall) {
 	if c.State.Ended() {
 		out.From = sources(c.Labels)
 	}
-	for _, f := range c.Findings {
-		out.Findings = append(out.Findings, components.Finding(f))
-	}
+	out.Findings = presentFindings(c.Findings)
 }
 
 // calls presents all calls of a reply.

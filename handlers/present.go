@@ -89,9 +89,18 @@ func presentFile(part agent.Part) (components.File, bool) {
 		case x.Extract == "":
 			f.Note = "no text in it"
 		}
+		f.Findings = presentFindings(x.Findings)
 		return f, true
 	}
 	return components.File{}, false
+}
+
+func presentFindings(all []agent.Finding) []components.Finding {
+	var out []components.Finding
+	for _, f := range all {
+		out = append(out, components.Finding(f))
+	}
+	return out
 }
 
 func attached(a agent.Attachment) components.File {

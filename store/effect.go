@@ -68,11 +68,7 @@ func encodeFindings(all []agent.Finding) (string, error) {
 	if len(all) == 0 {
 		return "", nil
 	}
-	out := make([]findingJSON, len(all))
-	for i, f := range all {
-		out[i] = findingJSON(f)
-	}
-	s, err := toJSON(out)
+	s, err := toJSON(toFindings(all))
 	return clean(s), err
 }
 
@@ -84,9 +80,21 @@ func decodeFindings(s string) ([]agent.Finding, error) {
 	if err := fromJSON(s, &in); err != nil {
 		return nil, err
 	}
-	out := make([]agent.Finding, len(in))
-	for i, f := range in {
-		out[i] = agent.Finding(f)
+	return fromFindings(in), nil
+}
+
+func toFindings(all []agent.Finding) []findingJSON {
+	var out []findingJSON
+	for _, f := range all {
+		out = append(out, findingJSON{Rule: clean(f.Rule), Why: clean(f.Why), Excerpt: clean(f.Excerpt)})
 	}
-	return out, nil
+	return out
+}
+
+func fromFindings(in []findingJSON) []agent.Finding {
+	var out []agent.Finding
+	for _, f := range in {
+		out = append(out, agent.Finding(f))
+	}
+	return out
 }

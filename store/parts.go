@@ -21,6 +21,7 @@ type partJSON struct {
 	Attachment *attachmentJSON `json:"attachment,omitempty"`
 	Extract    string          `json:"extract,omitempty"`
 	Truncated  bool            `json:"truncated,omitempty"`
+	Findings   []findingJSON   `json:"findings,omitempty"`
 	Call       agent.ID        `json:"call,omitempty"`
 	ProviderID string          `json:"provider_id,omitempty"`
 	Name       string          `json:"name,omitempty"`
@@ -103,7 +104,7 @@ func toPart(p agent.Part) (partJSON, error) {
 	case agent.File:
 		return partJSON{
 			Type: "file", Attachment: toAttachment(p.Attachment), Extract: clean(p.Extract), Truncated: p.Truncated,
-			Labels: toLabels(p.Labels),
+			Findings: toFindings(p.Findings), Labels: toLabels(p.Labels),
 		}, nil
 	case agent.ToolUse:
 		return partJSON{Type: "tool_call", Call: p.Call, Labels: toLabels(p.Labels)}, nil
@@ -145,7 +146,10 @@ func fromPart(p partJSON) (agent.Part, error) {
 	case "image":
 		return agent.Image{Attachment: fromAttachment(p.Attachment), Labels: labels}, nil
 	case "file":
-		return agent.File{Attachment: fromAttachment(p.Attachment), Extract: p.Extract, Truncated: p.Truncated, Labels: labels}, nil
+		return agent.File{
+			Attachment: fromAttachment(p.Attachment), Extract: p.Extract, Truncated: p.Truncated,
+			Findings: fromFindings(p.Findings), Labels: labels,
+		}, nil
 	case "tool_call":
 		return agent.ToolUse{Call: p.Call, Labels: labels}, nil
 	case "tool_result":

@@ -24,7 +24,8 @@ type Policy interface {
 
 // Inspector looks for instructions to the assistant inside data. Its place is package guard.
 type Inspector interface {
-	Inspect(ctx context.Context, text string) []agent.Finding
+	// Inspect looks through a result of c.
+	Inspect(ctx context.Context, c agent.ToolCall, text string) []agent.Finding
 }
 
 // Files keeps what is too long for a result. Its place is package attachment.

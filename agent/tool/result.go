@@ -34,7 +34,7 @@ func (b *Box) finish(ctx context.Context, c agent.ToolCall, o agent.ToolOutcome)
 			t.Text, rest = b.overflow(ctx, c, t.Text, room)
 		}
 		left -= len(t.Text)
-		o.Findings = append(o.Findings, b.inspect(ctx, t.Text)...)
+		o.Findings = append(o.Findings, b.inspect(ctx, c, t.Text)...)
 		out = append(append(out, t), rest...)
 	}
 	o.Content = out
@@ -44,11 +44,11 @@ func (b *Box) finish(ctx context.Context, c agent.ToolCall, o agent.ToolOutcome)
 	return o
 }
 
-func (b *Box) inspect(ctx context.Context, text string) []agent.Finding {
+func (b *Box) inspect(ctx context.Context, c agent.ToolCall, text string) []agent.Finding {
 	if b.options.Inspector == nil {
 		return nil
 	}
-	return b.options.Inspector.Inspect(ctx, text)
+	return b.options.Inspector.Inspect(ctx, c, text)
 }
 
 // overflow keeps the beginning and the end of a text longer than room, and the whole in a file.

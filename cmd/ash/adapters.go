@@ -25,14 +25,25 @@ func (g gateway) Open(ctx context.Context, dir string, hosts []string) (sandbox.
 	return g.guarded.Open(ctx, dir, hosts)
 }
 
-// inspector has results scanned, and what is found written to the security log.
+// inspector has results and attached files scanned, and what is found written to the security log.
 type inspector struct {
 	guard *guard.Guard
 	store *store.Store
 	log   *slog.Logger
 }
 
-func (i inspector) Inspect(ctx context.Context, text string) []agent.Finding {
+// Inspect implements tool.Inspector.
+func (i inspector) Inspect(ctx context.Context, c agent.ToolCall, text string) []agent.Finding {
+	return i.scan(ctx, policy.SecurityEvent{Thread: c.Thread, Call: c.ID, Tool: c.Name}, text)
+}
+
+// file is an agent.Inspect.
+func (i inspector) file(ctx context.Context, thread agent.ID, text string) []agent.Finding {
+	return i.scan(ctx, policy.SecurityEvent{Thread: thread, Source: "an attached file"}, text)
+}
+
+// scan logs each finding as an event at the place given.
+func (i inspector) scan(ctx context.Context, place policy.SecurityEvent, text string) []agent.Finding {
 	report := i.guard.Scan(ctx, guard.Tool, text)
 	if !report.Flagged {
 		return nil
@@ -41,8 +52,8 @@ func (i inspector) Inspect(ctx context.Context, text string) []agent.Finding {
 	for _, f := range report.Findings {
 		excerpt := agent.Clip(i.guard.Redact(text[f.Start:f.End]), 200)
 		out = append(out, agent.Finding{Rule: f.Rule, Why: f.Why, Excerpt: excerpt})
-		event := policy.SecurityEvent{Time: time.Now().UTC(), Kind: policy.EventFinding, Rule: f.Rule, Detail: f.Family}
-		if err := i.store.LogSecurity(ctx, event); err != nil {
+		place.Time, place.Kind, place.Rule, place.Detail = time.Now().UTC(), policy.EventFinding, f.Rule, f.Family
+		if err := i.store.LogSecurity(ctx, place); err != nil {
 			i.log.Warn("a finding was not logged", "rule", f.Rule, "error", err)
 		}
 	}

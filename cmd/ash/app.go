@@ -151,7 +151,7 @@ func (a *app) start() {
 	})
 	a.engine = agent.NewEngine(agent.Options{
 		Store: a.store, Prompter: builder, Models: a.providers, Publisher: a.feed,
-		Tools: a.hands.box, Redact: a.hands.guard.Redact,
+		Tools: a.hands.box, Redact: a.hands.guard.Redact, Inspect: a.hands.inspector.file,
 		Settings: func() agent.Settings { return engineSettings(a.config.Current().Config()) },
 		Logger:   a.log,
 	})

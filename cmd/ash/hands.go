@@ -38,6 +38,8 @@ type hands struct {
 	sandbox *sandbox.Sandbox
 	ready   *readiness
 	box     *tool.Box
+
+	inspector inspector
 }
 
 // material is what hands are made of. Helpers come later: they need the engine, which needs the hands.
@@ -55,6 +57,7 @@ type material struct {
 // newHands wires the tools.
 func newHands(m material) *hands {
 	h := &hands{guard: guard.New(guard.Options{Log: m.log})}
+	h.inspector = inspector{h.guard, m.store, m.log}
 	root := func(t agent.Thread) string { return threadRoot(t, m.settings()) }
 	h.policy = policy.New(policy.Options{
 		Rules: m.store, Log: m.store, Private: identityTexts{m.identity}, Root: root, Logger: m.log,
@@ -79,7 +82,7 @@ func newHands(m material) *hands {
 		subagent.New(subagent.Options{Helpers: m.helpers, Tools: h.names, Log: m.log}),
 	)
 	h.box = tool.NewBox(tool.Options{
-		Policy: h.policy, Inspector: inspector{h.guard, m.store, m.log}, Files: m.attachments, Redact: h.guard.Redact,
+		Policy: h.policy, Inspector: h.inspector, Files: m.attachments, Redact: h.guard.Redact,
 		Root: root, Parallel: func() map[tool.Family]int { return lanes(m.settings().Tools.Parallel) }, Log: m.log,
 	}, all...)
 	return h

@@ -14,6 +14,9 @@ const (
 	upkeepEvery = 6 * time.Hour  // between rounds
 	undoWindow  = 24 * time.Hour // how long a deleted conversation can be brought back
 	draftWindow = 24 * time.Hour // how long a file that was never sent is kept
+
+	versionWindow = 90 * 24 * time.Hour // how long a change of a file can be taken back
+	newestKept    = 3                   // versions of each file that are kept longer
 )
 
 // keepUp runs until ctx ends.
@@ -52,6 +55,11 @@ func (a *app) purge(ctx context.Context, now time.Time) error {
 	keep := make(map[string]struct{}, len(named))
 	for _, hash := range named {
 		keep[hash] = struct{}{}
+	}
+	if versions, bytes, err := a.store.PruneFileVersions(ctx, now.Add(-versionWindow), newestKept); err != nil {
+		return err
+	} else if versions > 0 {
+		a.log.Info("removed old versions of files", "versions", versions, "bytes", bytes)
 	}
 	files, bytes, err := a.files.Purge(ctx, keep, draftWindow)
 	if threads > 0 || files > 0 {

@@ -172,4 +172,6 @@ type File struct {
 	Image   bool   // shown as a picture
 	Note    string // what the model gets of it, for example "first 200 KB of text"
 	Problem string // refused: why, and what to do
+
+	Findings []Finding // orders to the assistant in it
 }

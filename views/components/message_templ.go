@@ -1793,6 +1793,14 @@ func Files(files []File) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
+		for _, f := range files {
+			for _, found := range f.Findings {
+				templ_7745c5c3_Err = finding(f.Name, found).Render(ctx, templ_7745c5c3_Buffer)
+				if templ_7745c5c3_Err != nil {
+					return templ_7745c5c3_Err
+				}
+			}
+		}
 		return nil
 	})
 }
