@@ -204,3 +204,53 @@ type Tombstone struct {
 	Space   string   // the embedder the vector is of
 	Created time.Time
 }
+
+// FactFilter selects facts for a list, the latest said first. Zero fields select nothing away.
+type FactFilter struct {
+	Owner    ID
+	Statuses []FactStatus
+	Kinds    []FactKind
+	Entity   ID
+	Source   SourceKind
+	Thread   ID // learned in
+	Message  ID // learned from
+	Note     string
+	Run      ID
+	Pinned   bool      // only pinned ones
+	From, To time.Time // of Said: from (included) up to (excluded)
+	After    string    // cursor from the previous page; "" for the first
+	Limit    int       // 1–200
+}
+
+// EntityFilter selects entities for a list, those with most current facts first.
+type EntityFilter struct {
+	Owner ID
+	Kind  EntityKind // "" for all
+	Name  string     // begins with this, ignoring case; aliases count
+	After string     // cursor from the previous page; "" for the first
+	Limit int        // 1–200
+}
+
+// MemoryTotals is how much is remembered.
+type MemoryTotals struct {
+	Current    int // facts by status
+	Superseded int
+	Retired    int
+	Core       int // current facts by kind
+	Plain      int
+	Patterns   int
+	Pinned     int // current
+	Untrusted  int // current, with a label that says so
+	Bytes      int // text of all facts
+	Entities   int
+	Episodes   int
+	Proposals  int
+	Tombstones int
+}
+
+// MemoryDay is what one day (UTC) added and ended.
+type MemoryDay struct {
+	Day     time.Time
+	Learned int // facts first kept that day
+	Ended   int // facts superseded or retired that day
+}
