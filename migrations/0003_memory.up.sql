@@ -25,11 +25,17 @@ CREATE TABLE facts (
     created    INTEGER NOT NULL,
     updated    INTEGER NOT NULL,
     labels     TEXT NOT NULL,
+    fold       TEXT NOT NULL, -- the same for facts that say the same
     quote      TEXT NOT NULL,
     text       TEXT NOT NULL
 ) STRICT;
 
-CREATE INDEX facts_list ON facts (status, kind, updated, seq);
+CREATE INDEX facts_said ON facts (said, seq);
+CREATE INDEX facts_status ON facts (status, said, seq);
+CREATE INDEX facts_kind ON facts (kind, status, said, seq);
+CREATE INDEX facts_fold ON facts (fold);
+CREATE INDEX facts_created ON facts (created);
+CREATE INDEX facts_run ON facts (run) WHERE run IS NOT NULL;
 CREATE INDEX facts_successor ON facts (successor) WHERE successor IS NOT NULL;
 CREATE INDEX facts_message ON facts (message) WHERE message IS NOT NULL;
 CREATE INDEX facts_thread ON facts (thread) WHERE thread IS NOT NULL;
@@ -141,10 +147,24 @@ CREATE INDEX tombstone_hashes_hash ON tombstone_hashes (hash);
 -- Passages of messages that no prompt and no recall may show any more. An empty
 -- passage is the whole message.
 CREATE TABLE message_masks (
-    message TEXT NOT NULL REFERENCES messages (id) ON DELETE CASCADE,
-    passage TEXT NOT NULL,
+    message    TEXT NOT NULL REFERENCES messages (id) ON DELETE CASCADE,
+    passage    TEXT NOT NULL,
+    forgetting TEXT NOT NULL,
+    created    INTEGER NOT NULL,
+    PRIMARY KEY (message, passage, forgetting)
+) STRICT, WITHOUT ROWID;
+
+CREATE INDEX message_masks_forgetting ON message_masks (forgetting);
+
+-- What is hidden and can still be taken back, with all that is needed for that. The row goes when
+-- it becomes final, and with it the last of the text.
+CREATE TABLE forgettings (
+    id      TEXT PRIMARY KEY,
+    due     INTEGER NOT NULL,
     created INTEGER NOT NULL,
-    PRIMARY KEY (message, passage)
+    final   INTEGER NOT NULL, -- decided: taking back is over, files named in it may still be there
+    act     TEXT NOT NULL,
+    kept    TEXT NOT NULL
 ) STRICT, WITHOUT ROWID;
 
 -- Which memories a reply was given: references, never their text.
@@ -177,11 +197,32 @@ CREATE TABLE notes (
     hash     TEXT NOT NULL,
     size     INTEGER NOT NULL,
     modified INTEGER NOT NULL,
+    seen     INTEGER NOT NULL, -- when the file was looked at
+    stale    INTEGER NOT NULL CHECK (stale IN (0, 1)), -- recall has not taken it up yet
     title    TEXT NOT NULL,
     front    TEXT NOT NULL, -- front matter, JSON
     problem  TEXT NOT NULL,
     labels   TEXT NOT NULL
 ) STRICT, WITHOUT ROWID;
+
+CREATE INDEX notes_stale ON notes (path) WHERE stale = 1;
+
+-- A note that is gone is not recalled from that moment on.
+CREATE TRIGGER notes_delete AFTER DELETE ON notes BEGIN
+    DELETE FROM recall_items WHERE kind = 'note' AND ref = old.path;
+END;
+
+-- What Ash wrote into notes, by path and by hash, and folders that were imported (their path ends in a slash). It
+-- outlives the file: an editor may take a file away and put it back.
+CREATE TABLE note_records (
+    path   TEXT PRIMARY KEY,
+    hash   TEXT NOT NULL,
+    labels TEXT NOT NULL,
+    own    INTEGER NOT NULL CHECK (own IN (0, 1)), -- the person vouched for this very content
+    noted  INTEGER NOT NULL
+) STRICT, WITHOUT ROWID;
+
+CREATE INDEX note_records_hash ON note_records (hash) WHERE hash <> '';
 
 CREATE TABLE note_links (
     note   TEXT NOT NULL REFERENCES notes (path) ON DELETE CASCADE,
@@ -192,28 +233,57 @@ CREATE TABLE note_links (
 CREATE INDEX note_links_target ON note_links (target);
 
 -- What recall reads: one row per fact, message, episode and passage of a note. It is made from them and can be
--- made anew. body and context hold words as the index takes them (folded, CJK set apart); masks are applied.
+-- made anew. body and context hold words as package lexis makes them (folded, stemmed, without those that say
+-- nothing); text is what was indexed, masks applied. Items of a thread are in the order of place; section is the place at which the
+-- sitting began that an item belongs to. time is 0 when nobody knows.
 CREATE TABLE recall_items (
     seq     INTEGER PRIMARY KEY,
     kind    TEXT NOT NULL CHECK (kind IN ('fact', 'message', 'episode', 'note')),
     ref     TEXT NOT NULL,
     part    INTEGER NOT NULL, -- passage of a note
     thread  TEXT,
+    place   INTEGER NOT NULL DEFAULT 0,
+    section INTEGER NOT NULL DEFAULT 0,
     time    INTEGER NOT NULL,
     weight  REAL NOT NULL,    -- importance
+    marks   INTEGER NOT NULL DEFAULT 0, -- what lexis.MarksOf saw in the text
+    words   INTEGER NOT NULL DEFAULT 0, -- in body
+    speaker TEXT NOT NULL DEFAULT '',
+    labels  TEXT NOT NULL DEFAULT '[]',
     body    TEXT NOT NULL,
-    context TEXT NOT NULL
+    context TEXT NOT NULL,    -- words that lead to it and are not in it: a title, names
+    text    TEXT NOT NULL DEFAULT ''
 ) STRICT;
 
 CREATE UNIQUE INDEX recall_items_ref ON recall_items (kind, ref, part);
-CREATE INDEX recall_items_thread ON recall_items (thread, kind, seq) WHERE thread IS NOT NULL;
+CREATE INDEX recall_items_thread ON recall_items (thread, place, seq) WHERE thread IS NOT NULL;
 CREATE INDEX recall_items_time ON recall_items (time);
 
 CREATE VIRTUAL TABLE recall_fts USING fts5 (
     body, context, content = 'recall_items', content_rowid = 'seq',
-    tokenize = 'porter unicode61 remove_diacritics 2'
+    detail = 'column', tokenize = 'unicode61 remove_diacritics 2'
 );
 INSERT INTO recall_fts (recall_fts, rank) VALUES ('secure-delete', 1);
+
+-- How far the messages are indexed (every one up to here that can be), and by which rules of words.
+INSERT INTO properties (name, value) VALUES ('recall_floor', 0), ('recall_words', 0);
+
+-- What a message says changes or goes: its row goes at once, and is made anew when the index is next brought up to date.
+CREATE TRIGGER recall_message_delete AFTER DELETE ON messages BEGIN
+    DELETE FROM recall_items WHERE kind = 'message' AND ref = old.id;
+END;
+CREATE TRIGGER recall_message_update AFTER UPDATE OF search_text ON messages WHEN old.search_text <> new.search_text BEGIN
+    DELETE FROM recall_items WHERE kind = 'message' AND ref = old.id;
+    UPDATE properties SET value = min(value, new.seq - 1) WHERE name = 'recall_floor';
+END;
+CREATE TRIGGER recall_mask_insert AFTER INSERT ON message_masks BEGIN
+    DELETE FROM recall_items WHERE kind = 'message' AND ref = new.message;
+    UPDATE properties SET value = min(value, (SELECT seq - 1 FROM messages WHERE id = new.message)) WHERE name = 'recall_floor';
+END;
+CREATE TRIGGER recall_mask_delete AFTER DELETE ON message_masks WHEN EXISTS (SELECT 1 FROM messages WHERE id = old.message) BEGIN
+    DELETE FROM recall_items WHERE kind = 'message' AND ref = old.message;
+    UPDATE properties SET value = min(value, (SELECT seq - 1 FROM messages WHERE id = old.message)) WHERE name = 'recall_floor';
+END;
 
 CREATE TRIGGER recall_fts_insert AFTER INSERT ON recall_items BEGIN
     INSERT INTO recall_fts (rowid, body, context) VALUES (new.seq, new.body, new.context);
@@ -226,14 +296,41 @@ CREATE TRIGGER recall_fts_update AFTER UPDATE OF body, context ON recall_items B
     INSERT INTO recall_fts (rowid, body, context) VALUES (new.seq, new.body, new.context);
 END;
 
--- Meanings: a binary code to find, a byte per dimension to rank. space names the
--- embedder and its dimensions; rows of another space are being replaced.
+-- Meanings: a binary code to find, a byte per dimension to rank, apart because all codes are read at start. A space
+-- names an embedder and its dimensions; rows of another than the present one are being replaced.
+CREATE TABLE recall_spaces (
+    id      INTEGER PRIMARY KEY,
+    name    TEXT NOT NULL UNIQUE,
+    present INTEGER NOT NULL CHECK (present IN (0, 1))
+) STRICT;
+
+CREATE TABLE recall_codes (
+    item  INTEGER PRIMARY KEY REFERENCES recall_items (seq) ON DELETE CASCADE,
+    space INTEGER NOT NULL,
+    code  BLOB NOT NULL
+) STRICT;
+
 CREATE TABLE recall_vectors (
     item  INTEGER PRIMARY KEY REFERENCES recall_items (seq) ON DELETE CASCADE,
-    space TEXT NOT NULL,
-    code  BLOB NOT NULL,
+    space INTEGER NOT NULL,
     bytes BLOB NOT NULL
 ) STRICT;
+
+-- Items that lack a vector of the present space.
+CREATE TABLE recall_pending (
+    item INTEGER PRIMARY KEY REFERENCES recall_items (seq) ON DELETE CASCADE
+) STRICT;
+
+CREATE TRIGGER recall_pending_insert AFTER INSERT ON recall_items
+WHEN EXISTS (SELECT 1 FROM recall_spaces WHERE present = 1) BEGIN
+    INSERT OR IGNORE INTO recall_pending (item) VALUES (new.seq);
+END;
+CREATE TRIGGER recall_pending_update AFTER UPDATE OF body, text, speaker ON recall_items
+WHEN old.text <> new.text OR old.body <> new.body OR old.speaker <> new.speaker BEGIN
+    DELETE FROM recall_codes WHERE item = new.seq;
+    DELETE FROM recall_vectors WHERE item = new.seq;
+    INSERT OR IGNORE INTO recall_pending (item) SELECT new.seq WHERE EXISTS (SELECT 1 FROM recall_spaces WHERE present = 1);
+END;
 
 -- Tokens of programs that use the API: hashed, scoped, revocable.
 CREATE TABLE api_tokens (
