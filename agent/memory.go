@@ -177,7 +177,7 @@ const (
 // Recollection is one thing recalled: a hit of a search, an item put before the model, a line of a receipt.
 type Recollection struct {
 	Kind     MemoryKind
-	Ref      string // id of the fact, message or thread; path of the note
+	Ref      string // id of the fact or message; of an episode its thread's; path of a note
 	External string // id a message had where it was imported from
 	Thread   ID     // of a message or episode
 	Text     string // what was found, clipped

@@ -47,7 +47,8 @@ type Message struct {
 	Error    *Failure // why it failed or was cut
 	Created  time.Time
 	Finished time.Time
-	Covered  EventID // for an open reply: the last event its stored text covers
+	Covered  EventID        // for an open reply: the last event its stored text covers
+	Recalled []Recollection // the memories the model was given for it; read apart, as a receipt
 }
 
 // Failure is an error as it is stored and shown: no internals.

@@ -139,10 +139,11 @@ type PromptRequest struct {
 // BuiltPrompt is a prompt and what did not fit.
 type BuiltPrompt struct {
 	Prompt   Prompt
-	Tokens   int       // estimate of the whole
-	Overflow []Message // oldest messages left out that no summary covers
-	Summary  *Summary  // the summary used, if any
-	Labels   Labels    // of everything in the prompt
+	Tokens   int            // estimate of the whole
+	Overflow []Message      // oldest messages left out that no summary covers
+	Summary  *Summary       // the summary used, if any
+	Labels   Labels         // of everything in the prompt
+	Recalled []Recollection // what memory gave to it
 }
 
 // Publisher puts events on the feed.

@@ -44,6 +44,7 @@ func (e *Engine) reply(ctx context.Context, tail Tail, known *known, s Settings,
 				return none, err
 			}
 		}
+		w.recalled(prompt.Recalled)
 		w.labels, began = prompt.Labels, e.Now()
 		return none, w.follow(model.Stream(asking, prompt.Prompt))
 	})
@@ -76,6 +77,20 @@ type replyWriter struct {
 type pendingCall struct {
 	piece     CallPiece
 	arguments strings.Builder
+}
+
+// recalled notes which memories the model was given.
+func (w *replyWriter) recalled(list []Recollection) {
+	w.message.Recalled = list
+	var items []ID
+	for _, r := range list {
+		if r.Kind != MemoryNote { // its reference is a path
+			items = append(items, ID(r.Ref))
+		}
+	}
+	if len(items) > 0 {
+		w.opening.tell(MemoryEvent{Items: items})
+	}
 }
 
 // follow takes deltas until the stream ends or goes wrong.

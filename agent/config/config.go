@@ -30,6 +30,7 @@ type Config struct {
 	Files      Files               `key:"files" doc:"Folders the file tools may see besides workspace/files."`
 	Search     Search              `key:"search" doc:"Where the web is searched."`
 	Sandbox    Sandbox             `key:"sandbox" doc:"Where commands run, and within which limits. Without a sandbox that can hold the limits, commands are off: never on the machine itself."`
+	Memory     Memory              `key:"memory" doc:"What Ash remembers, and how it recalls."`
 	Appearance Appearance          `key:"appearance" doc:"How the pages look."`
 	Log        Log                 `key:"log" doc:"What the server writes to standard error. Secrets never, message text at level debug only."`
 	Providers  map[string]Provider `key:"providers" doc:"A model provider, one section each. NAME (a-z, 0-9 and -) is yours to choose and is the first half of a model's name: NAME/model. A provider Ash knows by name needs a section only for what differs."`
@@ -137,6 +138,19 @@ type Sandbox struct {
 	Timeout    time.Duration `key:"timeout" default:"5m" min:"1s" max:"24h" doc:"How long one command may take."`
 	Idle       time.Duration `key:"idle" default:"15m" min:"10s" max:"24h" doc:"How long a container stays warm without being used."`
 	MinFree    int           `key:"min_free_mb" default:"1024" min:"0" max:"1048576" doc:"Commands stop when less than this is free on the disk, in MB."`
+}
+
+// Memory is the [memory] section.
+type Memory struct {
+	Learn        string         `key:"learn" default:"automatic" one_of:"automatic ask off" doc:"What happens to what you say of yourself once a conversation rests. automatic keeps facts in your own words and asks about the rest; ask proposes everything; off learns only when told to."`
+	Rest         time.Duration  `key:"rest" default:"2m" min:"1s" max:"24h" doc:"How long nothing is said before a conversation counts as resting."`
+	LearnModel   agent.ModelRef `key:"learn_model" unset:"the conversation's own model" sample:"ollama/qwen3:4b" form:"ref" doc:"The model that learns; a small one will do."`
+	LearnTokens  int            `key:"learn_tokens" default:"12000" min:"1000" max:"200000" doc:"The most tokens of one call that learns, its answer included."`
+	RecallTokens int            `key:"recall_tokens" default:"1000" min:"0" max:"20000" doc:"How much of what is recalled may stand in a prompt, in tokens. 0 recalls nothing by itself."`
+	Embedder     agent.ModelRef `key:"embedder" unset:"recall by words alone" sample:"ollama/nomic-embed-text" form:"ref" restart:"yes" doc:"An embedding model of one of the providers: things are then found by meaning, too. What is remembered is sent to it."`
+	StaticModel  string         `key:"static_model" unset:"none" sample:"/home/me/models/potion-base-8M" form:"path" restart:"yes" doc:"Folder of a static embedding model (Model2Vec: tokenizer.json, model.safetensors), which needs no server. It goes before embedder."`
+	Notes        string         `key:"notes" default:"notes" form:"path" restart:"yes" doc:"Folder of your notes, Markdown. A relative path stands in the home of Ash."`
+	Undo         time.Duration  `key:"undo" default:"1h" min:"1s" max:"720h" doc:"How long forgetting can be taken back before it is final."`
 }
 
 // Appearance is the [appearance] section.

@@ -61,6 +61,10 @@ func TestDefaults(t *testing.T) {
 			Engine: "auto", Memory: 1024, CPUs: 2, Processes: 256, Disk: 512, Output: 8,
 			Timeout: 5 * time.Minute, Idle: 15 * time.Minute, MinFree: 1024,
 		},
+		Memory: Memory{
+			Learn: "automatic", Rest: 2 * time.Minute, LearnTokens: 12_000, RecallTokens: 1000,
+			Notes: filepath.Join(o.Home, "notes"), Undo: time.Hour,
+		},
 		Appearance: Appearance{Theme: "system"},
 		Log:        Log{Level: "info", Format: "text"},
 		Providers:  map[string]Provider{},

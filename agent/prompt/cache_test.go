@@ -58,7 +58,7 @@ func TestConsecutiveTurnsShareTheirPrefix(t *testing.T) {
 			k.say(prose(i, 90))
 			k.answer(prose(i+1, 600))
 		}},
-		{"recalled items", memory{recall: []Recalled{{Source: "memory", Text: prose(5, 300)}}}, func(k *talk, i int) {
+		{"recalled items", memory{recall: []agent.Recollection{{Source: "memory", Text: prose(5, 300)}}}, func(k *talk, i int) {
 			k.say(prose(i, 90))
 			k.answer(prose(i+1, 200))
 		}},

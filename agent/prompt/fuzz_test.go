@@ -81,7 +81,7 @@ func check(seed uint64, window uint16) error {
 	k := anything(r)
 	b := New(Options{
 		Identity: fixed("I am Ash."), Blobs: blobs{"pic": []byte("123"), "doc": []byte("pdf")}, Location: time.UTC,
-		Memory:   memory{recall: []Recalled{{Source: "memory", Text: "likes tea"}}},
+		Memory:   memory{recall: []agent.Recollection{{Source: "memory", Text: "likes tea"}}},
 		Settings: func() Settings { return Settings{MaxMessages: r.IntN(3) * 7} },
 	})
 	q := k.request()

@@ -24,8 +24,8 @@ func stamp(sent time.Time, zone *time.Location) string {
 const maxRecall = 8 << 10
 
 // late is what holds for this turn only: the clock, where the newest message is no longer new, and
-// what memory recalls. It is the last text of the person's newest message.
-func (b *Builder) late(ctx context.Context, r agent.PromptRequest, f fence) (string, agent.Labels, error) {
+// what memory recalls. It is the last text of the person's newest message. What was recalled and fits is returned with it.
+func (b *Builder) late(ctx context.Context, r agent.PromptRequest, f fence) (string, []agent.Recollection, error) {
 	var notes []string
 	if note := b.clock(r); note != "" {
 		notes = append(notes, note)
@@ -38,21 +38,20 @@ func (b *Builder) late(ctx context.Context, r agent.PromptRequest, f fence) (str
 		return "", nil, err
 	}
 	left := min(maxRecall, window(r.Model)/2)
-	var labels agent.Labels
-	said := false
+	var recalled []agent.Recollection
 	for _, item := range items {
 		text := strings.TrimSpace(b.redact(item.Text))
 		if text == "" || len(text) > left {
 			continue
 		}
-		if !said {
-			notes, said = append(notes, "[remembered, may or may not matter here:]"), true
+		if len(recalled) == 0 {
+			notes = append(notes, "[remembered, may or may not matter here:]")
 		}
 		left -= len(text)
-		labels = labels.Union(item.Labels)
+		recalled = append(recalled, item)
 		notes = append(notes, f.wrap(item.Source, item.Labels, text))
 	}
-	return strings.Join(notes, "\n\n"), labels, nil
+	return strings.Join(notes, "\n\n"), recalled, nil
 }
 
 // clock notes the present hour when the newest message was sent an hour or more ago: a turn taken up again

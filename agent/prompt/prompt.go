@@ -24,14 +24,7 @@ type Memory interface {
 	Core(ctx context.Context, t agent.Thread) (agent.Text, error)
 	// Recall is what may help with the newest message of the person. It must give the same answer for
 	// the same message, since a turn with tools asks once per round.
-	Recall(ctx context.Context, r agent.PromptRequest) ([]Recalled, error)
-}
-
-// Recalled is one remembered item.
-type Recalled struct {
-	Source string // where it is from, for the fence: "memory", "note:garden.md"
-	Text   string
-	Labels agent.Labels
+	Recall(ctx context.Context, r agent.PromptRequest) ([]agent.Recollection, error)
 }
 
 // Settings are read anew for every prompt.
@@ -109,7 +102,7 @@ func (b *Builder) Build(ctx context.Context, r agent.PromptRequest) (agent.Built
 	if err != nil {
 		return agent.BuiltPrompt{}, err
 	}
-	late, lateLabels, err := b.late(ctx, r, f)
+	late, recalled, err := b.late(ctx, r, f)
 	if err != nil {
 		return agent.BuiltPrompt{}, err
 	}
@@ -147,7 +140,11 @@ func (b *Builder) Build(ctx context.Context, r agent.PromptRequest) (agent.Built
 		Tokens:   perMessage + Tokens(system) + toolTokens(r.Tools),
 		Overflow: chosen.overflow,
 		Summary:  chosen.summary,
-		Labels:   labels.Union(lateLabels),
+		Labels:   labels,
+		Recalled: recalled,
+	}
+	for _, x := range recalled {
+		built.Labels = built.Labels.Union(x.Labels)
 	}
 	for _, m := range messages {
 		built.Tokens += messageTokens(m)

@@ -30,11 +30,11 @@ func (b blobs) Load(hash string) ([]byte, error) {
 
 type memory struct {
 	core   agent.Text
-	recall []Recalled
+	recall []agent.Recollection
 }
 
 func (m memory) Core(context.Context, agent.Thread) (agent.Text, error) { return m.core, nil }
-func (m memory) Recall(context.Context, agent.PromptRequest) ([]Recalled, error) {
+func (m memory) Recall(context.Context, agent.PromptRequest) ([]agent.Recollection, error) {
 	return m.recall, nil
 }
 
@@ -262,6 +262,6 @@ func (f failing) System(context.Context) (string, error) { return "", f.err }
 func (f failing) Core(context.Context, agent.Thread) (agent.Text, error) {
 	return agent.Text{}, f.err
 }
-func (f failing) Recall(context.Context, agent.PromptRequest) ([]Recalled, error) {
+func (f failing) Recall(context.Context, agent.PromptRequest) ([]agent.Recollection, error) {
 	return nil, os.ErrClosed
 }

@@ -63,7 +63,7 @@ func TestUntrustedIsFenced(t *testing.T) {
 	k.use("fetch", agent.CallFinished, agent.Text{Text: "fetched " + attack, Labels: stranger})
 	built := k.build(t, New(Options{Memory: memory{
 		core:   agent.Text{Text: "core " + attack, Labels: agent.Labels{{Source: "memory", Kind: agent.LabelPrivate, Private: true}}},
-		recall: []Recalled{{Source: "note:a.md", Text: "recalled " + attack, Labels: agent.Labels{{Source: "note:a.md", Kind: agent.LabelPrivate, Private: true}}}, {Text: "  "}},
+		recall: []agent.Recollection{{Source: "note:a.md", Text: "recalled " + attack, Labels: agent.Labels{{Source: "note:a.md", Kind: agent.LabelPrivate, Private: true}}}, {Text: "  "}},
 	}}))
 	text := wire(built.Prompt)
 	boundary := newFence(k.thread).boundary
@@ -272,7 +272,7 @@ func TestRedaction(t *testing.T) {
 	m.Calls[0].Arguments = []byte(`{"key":"sk-secret"}`)
 	b := New(Options{
 		Identity: fixed("sk-secret"), Redact: func(s string) string { return strings.ReplaceAll(s, "sk-secret", "[key]") },
-		Memory: memory{core: agent.Text{Text: "sk-secret"}, recall: []Recalled{{Source: "m", Text: "sk-secret"}}},
+		Memory: memory{core: agent.Text{Text: "sk-secret"}, recall: []agent.Recollection{{Source: "m", Text: "sk-secret"}}},
 	})
 	if text := wire(k.build(t, b).Prompt); strings.Contains(text, "sk-secret") || strings.Count(text, "[key]") != 7 {
 		t.Errorf("redacted %d times:\n%s", strings.Count(text, "[key]"), text)
