@@ -12,7 +12,7 @@ import (
 
 // maxPrepared bounds the statements a connection keeps. The store has fewer fixed ones:
 // the bound only keeps a text that is built anew each time from growing the cache.
-const maxPrepared = 64
+const maxPrepared = 160
 
 // fixed is a statement whose text never changes: SQLite parses it once for each connection, not
 // once for each use. Its parameters are SQLite's own (?1 is the first of args), where bun would write the
