@@ -1,0 +1,83 @@
+package lexis
+
+import "strings"
+
+// Marks are what can be seen of a text without understanding it.
+type Marks int
+
+// The marks of a text.
+const (
+	Asks      Marks = 1 << iota // it ends in a question
+	OnlyAsk                     // nothing but a question
+	HasTime                     // it says when: "last Friday", "in May", "two years ago"
+	HasNumber                   // it counts something
+	First                       // its speaker talks of themselves: "I", "my", "we"
+)
+
+// MarksOf looks at a text.
+func MarksOf(text string) Marks {
+	var m Marks
+	body := strings.TrimSpace(text)
+	if i := strings.LastIndexAny(body, "?？"); i >= 0 && len(body)-i < 12 {
+		m |= Asks
+		if !strings.ContainsAny(body[:i], ".!。！") || strings.IndexAny(body, ".!。！") > i {
+			m |= OnlyAsk
+		}
+	}
+	words := Words(body)
+	for i, w := range words {
+		switch w.Text {
+		case "i", "my", "me", "mine", "we", "our", "us", "im", "ive", "ich", "mein", "meine", "wir", "unser", "unsere":
+			m |= First
+		}
+		if says(words, i) {
+			m |= HasTime
+		}
+		if counts(w.Text) {
+			m |= HasNumber
+		}
+	}
+	return m
+}
+
+// says reports whether the word at i says when.
+func says(words []Word, i int) bool {
+	w := words[i].Text
+	switch w {
+	case "yesterday", "tomorrow", "tonight", "ago", "weekend", "weekends", "since", "recently", "soon", "gestern", "morgen", "vorgestern", "wochenende", "seit", "kurzlich":
+		return true
+	case "today", "heute":
+		return true
+	case "last", "next", "past", "previous", "this", "letzte", "letzten", "nachste", "nachsten":
+		return unitWord(text(words, i+1)) || unitWord(text(words, i+2))
+	case "year", "years", "month", "months", "week", "weeks":
+		return true
+	}
+	if weekdayOf(w) >= 0 {
+		return true
+	}
+	if monthOf(w) != 0 {
+		return len(w) > 3 && w != "march" || isMonth(words[i])
+	}
+	return len(w) == 4 && digits(w) && (strings.HasPrefix(w, "19") || strings.HasPrefix(w, "20"))
+}
+
+func unitWord(w string) bool {
+	switch w {
+	case "day", "days", "night", "week", "weeks", "month", "months", "year", "years", "weekend", "morning", "evening", "afternoon",
+		"summer", "winter", "spring", "fall", "autumn", "time", "woche", "monat", "jahr", "sommer", "herbst", "fruhling":
+		return true
+	}
+	return weekdayOf(w) >= 0 || monthOf(w) != 0
+}
+
+func counts(w string) bool {
+	if n, ok := number(w); ok {
+		return n > 1 || digits(w)
+	}
+	switch w {
+	case "once", "twice", "dozen", "hundred", "thousand", "couple", "several", "zweimal", "hundert":
+		return true
+	}
+	return digits(w)
+}

@@ -1,0 +1,154 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"strings"
+	"time"
+
+	"github.com/uptrace/bun"
+
+	"ash/agent"
+	"ash/agent/memory/recall"
+	"ash/agent/memory/recall/lexis"
+)
+
+// spokenRow is a message on its way into the index.
+type spokenRow struct {
+	Seq     int64      `bun:"seq"`
+	ID      agent.ID   `bun:"id"`
+	Thread  agent.ID   `bun:"thread"`
+	Role    agent.Role `bun:"role"`
+	Created int64      `bun:"created"`
+	Labels  string     `bun:"labels"`
+	Parts   string     `bun:"parts"`
+	Author  string     `bun:"author"`
+	Speaker string     `bun:"speaker"` // as an import gave it
+	Said    string     `bun:"said"`
+	Masked  bool       `bun:"masked"`
+}
+
+// sittings knows, for each thread, the sitting that its last message belongs to.
+type sittings map[agent.ID]sat
+
+type sat struct {
+	Section int64  `bun:"section"`
+	Time    int64  `bun:"time"`
+	said    string // of one whose time nobody knows
+}
+
+// indexMessages makes the items of messages that have none, oldest first, and moves the floor below
+// which there is nothing left to do: messages that are still being written keep it down.
+func indexMessages(ctx context.Context, tx bun.IDB, limit int) (bool, error) {
+	var rows []spokenRow
+	err := fixed(tx, `SELECT m.seq, m.id, m.thread, m.role, m.created, m.labels, m.parts, ifnull(p.display_name, '') AS author,
+			ifnull(o.speaker, '') AS speaker, ifnull(o.said, '') AS said,
+			EXISTS (SELECT 1 FROM message_masks k WHERE k.message = m.id) AS masked
+		FROM messages m LEFT JOIN persons p ON p.id = m.author LEFT JOIN message_origins o ON o.message = m.id
+		WHERE m.seq > (SELECT value FROM properties WHERE name = 'recall_floor') AND m.state NOT IN ('open', 'queued')
+			AND NOT EXISTS (SELECT 1 FROM recall_items i WHERE i.kind = 'message' AND i.ref = m.id AND i.part = 0)
+		ORDER BY m.seq LIMIT ?1`, limit).Scan(ctx, &rows)
+	if err != nil {
+		return false, err
+	}
+	seen := sittings{}
+	for _, r := range rows {
+		it, err := seen.item(ctx, tx, r)
+		if err != nil {
+			return false, err
+		}
+		row, err := toRecall(it)
+		if err != nil {
+			return false, err
+		}
+		if err := insertRow(ctx, tx, &row); err != nil {
+			return false, err
+		}
+	}
+	if len(rows) == limit {
+		_, err = fixed(tx, `UPDATE properties SET value = max(value, min(?1,
+			ifnull((SELECT min(seq) - 1 FROM messages WHERE state IN ('open', 'queued')), ?1))) WHERE name = 'recall_floor'`, rows[limit-1].Seq).Exec(ctx)
+		return true, err
+	}
+	_, err = fixed(tx, `UPDATE properties SET value = ifnull((SELECT min(seq) - 1 FROM messages WHERE state IN ('open', 'queued')),
+		(SELECT ifnull(max(seq), 0) FROM messages)) WHERE name = 'recall_floor' AND ?1`, true).Exec(ctx)
+	return false, err
+}
+
+// item makes the item of a message.
+func (s sittings) item(ctx context.Context, tx bun.IDB, r spokenRow) (recall.Item, error) {
+	parts, err := decodeParts(r.Parts)
+	if err != nil {
+		return recall.Item{}, err
+	}
+	labels, err := decodeLabels(r.Labels)
+	if err != nil {
+		return recall.Item{}, err
+	}
+	it := recall.Item{
+		Kind: agent.MemoryMessage, Ref: string(r.ID), Thread: r.Thread, Place: r.Seq, Time: fromMicros(r.Created),
+		Speaker: r.speaker(), Labels: labels, Text: agent.Message{Parts: parts}.Text(),
+	}
+	if r.Said != "" {
+		if _, known := lexis.Said(r.Said); !known {
+			it.Time = time.Time{}
+		}
+	}
+	if r.Masked {
+		if it.Text, err = unmasked(ctx, tx, r.ID, it.Text); err != nil {
+			return recall.Item{}, err
+		}
+	}
+	it.Section, err = s.section(ctx, tx, it, r.Said)
+	return it, err
+}
+
+func (r spokenRow) speaker() string {
+	switch {
+	case r.Speaker != "":
+		return r.Speaker
+	case r.Role == agent.RoleAssistant:
+		return "Ash"
+	}
+	return r.Author
+}
+
+// section returns the place at which the sitting of an item began.
+func (s sittings) section(ctx context.Context, tx bun.IDB, it recall.Item, said string) (int64, error) {
+	last, known := s[it.Thread]
+	if !known {
+		err := fixed(tx, `SELECT section, time FROM recall_items WHERE thread = ?1 AND place < ?2 ORDER BY place DESC LIMIT 1`,
+			it.Thread, it.Place).Scan(ctx, &last)
+		if err != nil && !errors.Is(err, sql.ErrNoRows) {
+			return 0, err
+		}
+	}
+	at := micros(it.Time)
+	apart := at - last.Time
+	same := last.Section != 0 && apart <= sitting.Microseconds() && apart >= -sitting.Microseconds()
+	if at == 0 {
+		same = last.Section != 0 && last.Time == 0 && (last.said == said || last.said == "")
+	}
+	if !same {
+		last.Section = it.Place
+	}
+	last.Time, last.said = at, said
+	s[it.Thread] = last
+	return last.Section, nil
+}
+
+// unmasked returns a text without the passages that may not be shown.
+func unmasked(ctx context.Context, tx bun.IDB, message agent.ID, text string) (string, error) {
+	var passages []string
+	if err := fixed(tx, `SELECT passage FROM message_masks WHERE message = ?1 ORDER BY length(passage) DESC, passage`, message).Scan(ctx, &passages); err != nil {
+		return "", err
+	}
+	for _, p := range passages {
+		if p == "" {
+			return "", nil
+		}
+		text = strings.ReplaceAll(text, p, "…")
+	}
+	return text, nil
+}
