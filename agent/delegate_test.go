@@ -42,8 +42,9 @@ func newCrew(t *testing.T) *crew {
 }
 
 func (c *crew) help(ctx context.Context, call agent.ToolCall) (agent.ToolOutcome, error) {
+	engine, store := c.engine, c.store // a test may put others in their place meanwhile
 	labels := agent.Labels{{Source: "above.example", Kind: agent.LabelUntrusted}}
-	t, err := c.engine.Delegate(ctx, agent.Delegation{Parent: call, Task: "do " + string(call.Arguments), Labels: labels, Budget: c.budget, Tools: c.tools})
+	t, err := engine.Delegate(ctx, agent.Delegation{Parent: call, Task: "do " + string(call.Arguments), Labels: labels, Budget: c.budget, Tools: c.tools})
 	if err != nil {
 		c.mu.Lock()
 		c.failure = err
@@ -56,14 +57,14 @@ func (c *crew) help(ctx context.Context, call agent.ToolCall) (agent.ToolOutcome
 	resume := func() {}
 	defer func() { resume() }()
 	for {
-		tail, err := c.store.Tail(context.WithoutCancel(ctx), t.ID)
+		tail, err := store.Tail(context.WithoutCancel(ctx), t.ID)
 		if err != nil {
 			return agent.ToolOutcome{}, err
 		}
 		if !tail.Turn.Active() {
 			return agent.ToolOutcome{Content: []agent.Part{agent.Text{Text: tail.Head.Text()}}, Labels: labels}, nil
 		}
-		waits, err := c.store.Waits(context.WithoutCancel(ctx), tail.Turn.ID)
+		waits, err := store.Waits(context.WithoutCancel(ctx), tail.Turn.ID)
 		if err != nil {
 			return agent.ToolOutcome{}, err
 		}
@@ -74,7 +75,7 @@ func (c *crew) help(ctx context.Context, call agent.ToolCall) (agent.ToolOutcome
 		select {
 		case <-time.After(2 * time.Millisecond):
 		case <-ctx.Done():
-			return agent.ToolOutcome{}, c.engine.Stop(context.WithoutCancel(ctx), t.ID)
+			return agent.ToolOutcome{}, engine.Stop(context.WithoutCancel(ctx), t.ID)
 		}
 	}
 }
