@@ -266,7 +266,12 @@ CREATE VIRTUAL TABLE recall_fts USING fts5 (
 INSERT INTO recall_fts (recall_fts, rank) VALUES ('secure-delete', 1);
 
 -- How far the messages are indexed (every one up to here that can be), and by which rules of words.
-INSERT INTO properties (name, value) VALUES ('recall_floor', 0), ('recall_words', 0);
+CREATE TABLE recall_state (
+    one   INTEGER PRIMARY KEY CHECK (one = 1),
+    floor INTEGER NOT NULL,
+    words INTEGER NOT NULL
+) STRICT;
+INSERT INTO recall_state (one, floor, words) VALUES (1, 0, 0);
 
 -- What a message says changes or goes: its row goes at once, and is made anew when the index is next brought up to date.
 CREATE TRIGGER recall_message_delete AFTER DELETE ON messages BEGIN
@@ -274,15 +279,15 @@ CREATE TRIGGER recall_message_delete AFTER DELETE ON messages BEGIN
 END;
 CREATE TRIGGER recall_message_update AFTER UPDATE OF search_text ON messages WHEN old.search_text <> new.search_text BEGIN
     DELETE FROM recall_items WHERE kind = 'message' AND ref = old.id;
-    UPDATE properties SET value = min(value, new.seq - 1) WHERE name = 'recall_floor';
+    UPDATE recall_state SET floor = min(floor, new.seq - 1);
 END;
 CREATE TRIGGER recall_mask_insert AFTER INSERT ON message_masks BEGIN
     DELETE FROM recall_items WHERE kind = 'message' AND ref = new.message;
-    UPDATE properties SET value = min(value, (SELECT seq - 1 FROM messages WHERE id = new.message)) WHERE name = 'recall_floor';
+    UPDATE recall_state SET floor = min(floor, (SELECT seq - 1 FROM messages WHERE id = new.message));
 END;
 CREATE TRIGGER recall_mask_delete AFTER DELETE ON message_masks WHEN EXISTS (SELECT 1 FROM messages WHERE id = old.message) BEGIN
     DELETE FROM recall_items WHERE kind = 'message' AND ref = old.message;
-    UPDATE properties SET value = min(value, (SELECT seq - 1 FROM messages WHERE id = old.message)) WHERE name = 'recall_floor';
+    UPDATE recall_state SET floor = min(floor, (SELECT seq - 1 FROM messages WHERE id = old.message));
 END;
 
 CREATE TRIGGER recall_fts_insert AFTER INSERT ON recall_items BEGIN

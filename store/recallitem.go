@@ -109,10 +109,7 @@ func reindex(ctx context.Context, tx bun.IDB) error {
 			return err
 		}
 	}
-	if _, err := fixed(tx, `UPDATE properties SET value = 0 WHERE name = 'recall_floor' AND ?1`, true).Exec(ctx); err != nil {
-		return err
-	}
-	_, err := fixed(tx, `UPDATE properties SET value = ?1 WHERE name = 'recall_words'`, lexis.Version).Exec(ctx)
+	_, err := fixed(tx, `UPDATE recall_state SET floor = 0, words = ?1`, lexis.Version).Exec(ctx)
 	return err
 }
 
@@ -128,10 +125,10 @@ type backlog struct {
 func (s *Store) CatchUp(ctx context.Context, limit int) (more bool, err error) {
 	var b backlog
 	err = fixed(s.reader, `SELECT
-		(SELECT ifnull(max(seq), 0) FROM messages) > (SELECT value FROM properties WHERE name = 'recall_floor') AS messages,
+		(SELECT ifnull(max(seq), 0) FROM messages) > (SELECT floor FROM recall_state) AS messages,
 		(SELECT count(*) FROM facts WHERE status = 'current') <> (SELECT count(*) FROM recall_items WHERE kind = 'fact') AS facts,
 		(SELECT count(*) FROM episodes) <> (SELECT count(*) FROM recall_items WHERE kind = 'episode') AS episodes,
-		(SELECT value FROM properties WHERE name = 'recall_words') AS words WHERE ?1`, true).Scan(ctx, &b)
+		(SELECT words FROM recall_state) AS words WHERE ?1`, true).Scan(ctx, &b)
 	if err != nil {
 		return false, s.translate(err)
 	}

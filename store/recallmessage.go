@@ -46,7 +46,7 @@ func indexMessages(ctx context.Context, tx bun.IDB, limit int) (bool, error) {
 			ifnull(o.speaker, '') AS speaker, ifnull(o.said, '') AS said,
 			EXISTS (SELECT 1 FROM message_masks k WHERE k.message = m.id) AS masked
 		FROM messages m LEFT JOIN persons p ON p.id = m.author LEFT JOIN message_origins o ON o.message = m.id
-		WHERE m.seq > (SELECT value FROM properties WHERE name = 'recall_floor') AND m.state NOT IN ('open', 'queued')
+		WHERE m.seq > (SELECT floor FROM recall_state) AND m.state NOT IN ('open', 'queued')
 			AND NOT EXISTS (SELECT 1 FROM recall_items i WHERE i.kind = 'message' AND i.ref = m.id AND i.part = 0)
 		ORDER BY m.seq LIMIT ?1`, limit).Scan(ctx, &rows)
 	if err != nil {
@@ -67,12 +67,12 @@ func indexMessages(ctx context.Context, tx bun.IDB, limit int) (bool, error) {
 		}
 	}
 	if len(rows) == limit {
-		_, err = fixed(tx, `UPDATE properties SET value = max(value, min(?1,
-			ifnull((SELECT min(seq) - 1 FROM messages WHERE state IN ('open', 'queued')), ?1))) WHERE name = 'recall_floor'`, rows[limit-1].Seq).Exec(ctx)
+		_, err = fixed(tx, `UPDATE recall_state SET floor = max(floor, min(?1,
+			ifnull((SELECT min(seq) - 1 FROM messages WHERE state IN ('open', 'queued')), ?1)))`, rows[limit-1].Seq).Exec(ctx)
 		return true, err
 	}
-	_, err = fixed(tx, `UPDATE properties SET value = ifnull((SELECT min(seq) - 1 FROM messages WHERE state IN ('open', 'queued')),
-		(SELECT ifnull(max(seq), 0) FROM messages)) WHERE name = 'recall_floor' AND ?1`, true).Exec(ctx)
+	_, err = fixed(tx, `UPDATE recall_state SET floor = ifnull((SELECT min(seq) - 1 FROM messages WHERE state IN ('open', 'queued')),
+		(SELECT ifnull(max(seq), 0) FROM messages)) WHERE ?1`, true).Exec(ctx)
 	return false, err
 }
 
