@@ -106,8 +106,8 @@ func messageByID(ctx context.Context, db bun.IDB, id agent.ID) (agent.Message, e
 	return list[0], nil
 }
 
-// complete turns rows into messages with their calls and, for open replies,
-// the text written so far. It costs at most two queries.
+// complete turns rows into messages with their calls and, for open replies, the text written so far, without
+// what is hidden at the moment. It costs at most three queries.
 func complete(ctx context.Context, db bun.IDB, rows []messageRow) ([]agent.Message, error) {
 	list := make([]agent.Message, len(rows))
 	var replies, open []agent.ID
@@ -141,7 +141,7 @@ func complete(ctx context.Context, db bun.IDB, rows []messageRow) ([]agent.Messa
 			p.applyTo(&list[i], labels)
 		}
 	}
-	return list, nil
+	return list, mask(ctx, db, list)
 }
 
 func isToolUse(p agent.Part) bool {

@@ -7,6 +7,7 @@ import (
 	"github.com/uptrace/bun"
 
 	"ash/agent"
+	"ash/agent/memory"
 )
 
 const (
@@ -35,7 +36,10 @@ func (s *Store) Search(ctx context.Context, query string, limit int) ([]agent.Se
 		return nil, nil
 	}
 	f := &finder{limit: limit, seen: map[agent.ID]bool{}, mark: newMarker(list)}
-	err := s.read(ctx, func(ctx context.Context, tx bun.IDB) error {
+	err := s.read(ctx, func(ctx context.Context, tx bun.IDB) (err error) {
+		if f.masks, err = masks(ctx, tx); err != nil {
+			return err
+		}
 		for _, find := range []func(context.Context, bun.IDB, string) error{f.titles, f.messages} {
 			for _, match := range matches(list) {
 				if len(f.hits) >= limit {
@@ -56,6 +60,7 @@ type finder struct {
 	limit int
 	seen  map[agent.ID]bool // threads by title, and messages
 	mark  *marker
+	masks map[agent.ID][]agent.Mask
 	hits  []agent.SearchHit
 }
 
@@ -114,7 +119,7 @@ func (f *finder) hit(row hitRow) (agent.SearchHit, error) {
 		if err != nil {
 			return agent.SearchHit{}, err
 		}
-		text = agent.Message{Parts: parts}.Text()
+		text = memory.Masked(agent.Message{ID: row.Message, Parts: parts}, f.masks[row.Message]).Text()
 	}
 	hit.Snippet = f.mark.snippet(agent.Clip(text, maxSearchable))
 	return hit, nil

@@ -75,7 +75,7 @@ type Trail interface {
 	Around(ctx context.Context, message agent.ID, n int) ([]agent.Message, error)
 	// ThreadMessages returns all messages of a thread, the oldest first.
 	ThreadMessages(ctx context.Context, thread agent.ID) ([]agent.Message, error)
-	// Derived returns what was made of messages and may repeat them: episodes, summaries, titles, proposals, receipts of facts,
+	// Derived returns what was made of messages and may repeat them: facts, episodes, summaries, titles, proposals, receipts of facts,
 	// versions of identity files. It holds any of the words.
 	Derived(ctx context.Context, words []string, facts []agent.ID) (Derived, error)
 	// Snapshots lists copies of the database that were made at or after a time.
@@ -84,6 +84,7 @@ type Trail interface {
 
 // Derived is text that was made of other text.
 type Derived struct {
+	Facts     []agent.Fact
 	Episodes  []agent.Episode
 	Summaries []agent.Summary
 	Threads   []agent.Thread // whose title it is

@@ -249,3 +249,8 @@ func (g gist) says(hits []string) bool {
 func (g gist) names(hits []string) bool {
 	return slices.ContainsFunc(hits, func(w string) bool { return slices.Contains(g.values, w) })
 }
+
+// Mentions returns how many of the words (stems, as in Trail.Saying) a text has.
+func Mentions(text string, words []string) int {
+	return len(gist{words: words}.hits(text))
+}
