@@ -107,12 +107,11 @@ func TestReadsLikeWord(t *testing.T) {
 
 // TestRandomTokensAreUnreadable measures what share of random keys is seen, and of ordinary words is not.
 func TestRandomTokensAreUnreadable(t *testing.T) {
-	rng := rand.New(rand.NewPCG(3, 4))
 	for name, alphabet := range map[string]string{
 		"base64": "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_",
 		"base32": "abcdefghijklmnopqrstuvwxyz234567", "hex": "0123456789abcdef", "letters": "abcdefghijklmnopqrstuvwxyz", "digits": "0123456789",
 	} {
-		misses := 0
+		rng, misses := rand.New(rand.NewPCG(3, 4)), 0
 		for range 1000 {
 			b := make([]byte, 24)
 			for i := range b {
