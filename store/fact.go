@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"time"
 
 	"github.com/uptrace/bun"
 
@@ -155,6 +156,18 @@ func chainRows(ctx context.Context, db bun.IDB, id agent.ID) ([]factRow, error) 
 func (s *Store) SameFacts(ctx context.Context, owner agent.ID, fingerprint string) ([]agent.Fact, error) {
 	var rows []factRow
 	err := fixed(s.reader, `SELECT * FROM facts WHERE fold = ?1 AND owner = ?2 ORDER BY status <> 'current', seq DESC`, fingerprint, owner).Scan(ctx, &rows)
+	if err != nil {
+		return nil, s.translate(err)
+	}
+	list, err := completeFacts(ctx, s.reader, rows)
+	return list, s.translate(err)
+}
+
+// Expired implements memory.Facts.
+func (s *Store) Expired(ctx context.Context, at time.Time, limit int) ([]agent.Fact, error) {
+	var rows []factRow
+	err := fixed(s.reader, `SELECT * FROM facts WHERE expires <> 0 AND status = 'current' AND expires <= ?1 ORDER BY expires LIMIT ?2`,
+		micros(at), max(limit, 1)).Scan(ctx, &rows)
 	if err != nil {
 		return nil, s.translate(err)
 	}

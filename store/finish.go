@@ -78,14 +78,14 @@ func (s *Store) conclude(ctx context.Context, row forgettingRow, needles [][]byt
 	})
 }
 
-// Unfinished returns the acts that are decided and whose files may still be there.
+// Unfinished implements memory.Forgetter.
 func (s *Store) Unfinished(ctx context.Context) ([]agent.ID, error) {
 	var ids []agent.ID
 	err := fixed(s.reader, `SELECT id FROM forgettings WHERE final = ?1`, 1).Scan(ctx, &ids)
 	return ids, s.translate(err)
 }
 
-// Scrub implements memory.Forgetter: it merges the log into the database and cuts it to nothing. CodeUnavailable when a
+// Scrub merges the log into the database and cuts it to nothing. CodeUnavailable when a
 // reader does not let go for two seconds.
 func (s *Store) Scrub(ctx context.Context) error {
 	if err := s.Writable(); err != nil {

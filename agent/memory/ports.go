@@ -32,6 +32,8 @@ type Facts interface {
 	FactChain(ctx context.Context, id agent.ID) ([]agent.Fact, error)
 	// SameFacts returns the facts of an owner whose text has the given Fingerprint, current ones first.
 	SameFacts(ctx context.Context, owner agent.ID, fingerprint string) ([]agent.Fact, error)
+	// Expired returns current facts whose time has passed, at most limit.
+	Expired(ctx context.Context, at time.Time, limit int) ([]agent.Fact, error)
 	// ApplyMemory does a step in one transaction and returns the changes as they were applied: times and the ids of
 	// entities are filled. A change whose Before is not what is stored (Updated says so), a new fact whose id is
 	// taken, a proposal decided before and a run undone before are CodeConflict; nothing is changed then.
@@ -155,8 +157,8 @@ type Forgetter interface {
 	Finish(ctx context.Context, id agent.ID) (Touched, error)
 	// Forgettings lists what is hidden, the oldest first.
 	Forgettings(ctx context.Context) ([]Forgetting, error)
-	// Scrub empties the database's log. A crash between a final act and the end of Finish may have left text in it.
-	Scrub(ctx context.Context) error
+	// Unfinished returns the acts that a crash kept from the end of Finish: it is to be called again.
+	Unfinished(ctx context.Context) ([]agent.ID, error)
 }
 
 // Store is all that a Book keeps.

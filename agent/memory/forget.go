@@ -1,0 +1,255 @@
+package memory
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"ash/agent"
+)
+
+// derived adds what was made of what was said.
+func (s *search) derived(ctx context.Context) error {
+	var ids []agent.ID
+	for _, f := range s.facts {
+		ids = append(ids, f.ID)
+	}
+	words := s.words()
+	d, err := s.book.store.Derived(ctx, words, ids)
+	if err != nil {
+		return err
+	}
+	// A fact that is no history of these and says the same goes with its own history.
+	for _, f := range d.Facts {
+		if s.says(f.Text) && !slices.Contains(ids, f.ID) {
+			if err := s.chain(ctx, f.ID, true); err != nil {
+				return err
+			}
+		}
+	}
+	for _, e := range d.Episodes {
+		if s.says(e.Text) || e.Thread == s.target.Thread {
+			s.add(Trace{Kind: TraceEpisode, Ref: string(e.Thread), Thread: e.Thread, Text: e.Text, Ticked: true, Time: e.Created})
+			s.seen(e.Created)
+		}
+	}
+	for _, sum := range d.Summaries {
+		if sum.Thread != s.target.Thread && s.says(sum.Text) {
+			s.add(Trace{Kind: TraceSummary, Ref: string(sum.ID), Thread: sum.Thread, Text: sum.Text, Ticked: true, Time: sum.Created})
+		}
+	}
+	for _, t := range d.Threads {
+		if t.ID != s.target.Thread && s.says(t.Title) {
+			s.add(Trace{Kind: TraceTitle, Ref: string(t.ID), Thread: t.ID, Text: t.Title, Ticked: true, Time: t.Created})
+		}
+	}
+	for _, p := range d.Proposals {
+		if s.proposes(p, ids) {
+			s.add(Trace{Kind: TraceProposal, Ref: string(p.ID), Thread: p.Fact.Source.Thread, Text: p.Fact.Text, Ticked: true, Time: p.Created})
+		}
+	}
+	s.versions(d.Versions)
+	if err := s.answered(ctx, d.Receipts); err != nil {
+		return err
+	}
+	return s.elsewhere(ctx, words)
+}
+
+// proposes reports whether a proposal is about the facts, or came from what is forgotten.
+func (s *search) proposes(p agent.Proposal, facts []agent.ID) bool {
+	about := func(id agent.ID) bool { return slices.Contains(facts, id) }
+	source := p.Fact.Source
+	return about(p.Fact.ID) || slices.ContainsFunc(p.Fact.Supersedes, about) || s.says(p.Fact.Text) || s.says(source.Quote) ||
+		source.Message != "" && source.Message == s.target.Message || source.Thread != "" && source.Thread == s.target.Thread
+}
+
+func (s *search) versions(list []Version) {
+	for _, v := range list {
+		if !s.says(v.Text) && !slices.ContainsFunc(Sentences(v.Text), s.says) {
+			continue
+		}
+		t := Trace{Kind: TraceVersion, Ref: string(v.ID), Text: fmt.Sprintf("%s, as it was on %s", v.File, v.Created.Format(time.DateOnly)), Ticked: true, Time: v.Created}
+		if v.Newest {
+			t.Kind, t.Ref, t.Text, t.Ticked, t.Manual = TraceFile, v.File, v.File, false, true
+		}
+		s.add(t)
+	}
+}
+
+// answered looks at the replies that were given the facts.
+func (s *search) answered(ctx context.Context, replies []agent.ID) error {
+	for _, id := range replies {
+		messages, err := s.book.store.Around(ctx, id, 0)
+		if err != nil {
+			return err
+		}
+		for _, m := range messages {
+			if s.target.Thread != "" && m.Thread == s.target.Thread {
+				continue
+			}
+			for _, g := range s.gists {
+				if found := g.naming(m); len(found) > 0 {
+					s.message(m, found, true, false)
+				}
+			}
+		}
+	}
+	return nil
+}
+
+// elsewhere adds the files that hold it.
+func (s *search) elsewhere(ctx context.Context, words []string) error {
+	for _, h := range s.book.options.Elsewhere {
+		list, err := h.Holding(ctx, words)
+		if err != nil {
+			return err
+		}
+		for _, t := range list {
+			if !s.says(t.Text) && !slices.ContainsFunc(Sentences(t.Text), s.says) {
+				continue
+			}
+			t.Kind, t.Ticked, t.Manual = TraceFile, false, true
+			s.add(t)
+		}
+	}
+	return nil
+}
+
+// copies adds the snapshots that are young enough to hold it. They are not opened: any of them may.
+func (s *search) copies(ctx context.Context) error {
+	if s.oldest.IsZero() {
+		s.oldest = s.book.now()
+	}
+	list, err := s.book.store.Snapshots(ctx, s.oldest)
+	for _, c := range list {
+		s.add(Trace{Kind: TraceSnapshot, Ref: c.Name, Text: c.Name, Time: c.Created})
+	}
+	return err
+}
+
+// Forget hides the target and every ticked trace of it from every reader at once, this conversation included, and
+// buries it: learning does not bring it back. ticked holds keys of traces; nil takes those that Traces suggests. It can be taken back with
+// Restore until it becomes final, by Finish or when its time has come.
+//
+// Errors: CodeNotFound for a target that does not exist, CodeConflict while an answer is written in a conversation it touches.
+func (b *Book) Forget(ctx context.Context, target Target, ticked []string) (Forgetting, error) {
+	s, err := b.search(ctx, target)
+	if err != nil {
+		return Forgetting{}, err
+	}
+	act := Act{ID: agent.NewID(), Created: b.now()}
+	act.Due = act.Created.Add(b.options.Window)
+	for _, t := range s.list {
+		wanted := t.Ticked
+		if ticked != nil {
+			wanted = slices.Contains(ticked, t.Key())
+		}
+		if wanted && !t.Manual {
+			act.include(t)
+		}
+	}
+	if len(act.Facts)+len(act.Masks)+len(act.Threads) == 0 {
+		return Forgetting{}, agent.Errorf(agent.CodeInvalid, "Nothing was chosen that is to be forgotten.")
+	}
+	gone := Forgetting{ID: act.ID, Threads: act.Threads, Created: act.Created, Due: act.Due}
+	for _, f := range s.facts {
+		if slices.Contains(act.Facts, f.ID) {
+			act.Tombstones = append(act.Tombstones, b.tombstone(ctx, f))
+			gone.Facts = append(gone.Facts, f)
+		}
+	}
+	touched, err := b.store.Hide(ctx, act)
+	if err != nil {
+		return Forgetting{}, err
+	}
+	gone.Messages = len(touched.Messages)
+	b.changed(ctx, touched)
+	return gone, nil
+}
+
+// include makes a trace part of the act.
+func (a *Act) include(t Trace) {
+	id := agent.ID(t.Ref)
+	switch t.Kind {
+	case TraceFact:
+		a.Facts = append(a.Facts, id)
+	case TraceMessage:
+		passages := t.Passages
+		if t.Whole {
+			passages = []string{""}
+		}
+		for _, p := range passages {
+			a.Masks = append(a.Masks, agent.Mask{Message: id, Passage: p, Created: a.Created})
+		}
+	case TraceThread:
+		a.Threads = append(a.Threads, id)
+	case TraceEpisode:
+		a.Episodes = append(a.Episodes, id)
+	case TraceSummary:
+		a.Summaries = append(a.Summaries, id)
+	case TraceTitle:
+		a.Titles = append(a.Titles, id)
+	case TraceProposal:
+		a.Proposals = append(a.Proposals, id)
+	case TraceVersion:
+		a.Versions = append(a.Versions, id)
+	case TraceSnapshot:
+		a.Snapshots = append(a.Snapshots, t.Ref)
+	case TraceFile:
+	}
+}
+
+// Restore takes forgetting back. CodeNotFound once it is final.
+func (b *Book) Restore(ctx context.Context, id agent.ID) error {
+	t, err := b.store.Unhide(ctx, id)
+	if err != nil {
+		return err
+	}
+	b.changed(ctx, t)
+	return nil
+}
+
+// Finish makes forgetting final: nothing of the text is left in the database, its log, or the copies that were ticked.
+func (b *Book) Finish(ctx context.Context, id agent.ID) error {
+	t, err := b.store.Finish(ctx, id)
+	if err != nil {
+		return err
+	}
+	b.changed(ctx, t)
+	return nil
+}
+
+// Forgettings lists what can still be taken back, the oldest first.
+func (b *Book) Forgettings(ctx context.Context) ([]Forgetting, error) {
+	return b.store.Forgettings(ctx)
+}
+
+// FinishDue makes final what is due, and completes what a crash broke off; it returns how many that were. It is called at start-up and every
+// minute or so. One that fails does not keep the others.
+func (b *Book) FinishDue(ctx context.Context) (int, error) {
+	ids, err := b.store.Unfinished(ctx)
+	if err != nil {
+		return 0, err
+	}
+	hidden, err := b.store.Forgettings(ctx)
+	if err != nil {
+		return 0, err
+	}
+	for _, g := range hidden {
+		if !g.Due.After(b.options.Now()) {
+			ids = append(ids, g.ID)
+		}
+	}
+	n := 0
+	var failed []error
+	for _, id := range ids {
+		if err := b.Finish(ctx, id); err != nil {
+			failed = append(failed, err)
+			continue
+		}
+		n++
+	}
+	return n, errors.Join(failed...)
+}
