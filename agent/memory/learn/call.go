@@ -1,0 +1,7 @@
+package learn
+
+import (
+	"context"
+)
+
+func (r *pass) byModel(context.Context, int) (found, bool, error) { return found{}, false, nil }
