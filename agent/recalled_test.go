@@ -48,6 +48,10 @@ func TestRepliesSayWhatWasRecalled(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	kept, err := h.store.Receipt(t.Context(), path[1].ID)
+	if err != nil || len(kept) != 2 || kept[0].Ref != "f-1" || kept[1].Ref != "eve.md" {
+		t.Errorf("the receipt is %+v, %v", kept, err)
+	}
 	if use, ok := path[1].Parts[len(path[1].Parts)-1].(agent.ToolUse); !ok || !use.Labels.Untrusted() {
 		t.Error("what the note made the model ask for does not bear its label")
 	}

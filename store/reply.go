@@ -168,6 +168,11 @@ func closeReply(ctx context.Context, tx bun.IDB, m agent.Message) error {
 	if err := insertCalls(ctx, tx, m); err != nil {
 		return err
 	}
+	if len(m.Recalled) > 0 {
+		if err := saveReceipt(ctx, tx, m.ID, m.Recalled); err != nil {
+			return err
+		}
+	}
 	if err := addRound(ctx, tx, m.Turn, m.Usage); err != nil {
 		return err
 	}
