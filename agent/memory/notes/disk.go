@@ -1,0 +1,289 @@
+package notes
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"hash"
+	"io"
+	"io/fs"
+	"os"
+	"path"
+	"runtime"
+	"strings"
+	"syscall"
+	"time"
+	"unicode/utf8"
+
+	"ash/agent"
+)
+
+// racy is the age below which equal time and size do not prove equal content, since
+// file systems keep times as coarsely as two seconds (FAT).
+const racy = 2500 * time.Millisecond
+
+// A file that changes while it is read is read again, a few times.
+const (
+	tries = 4
+	pause = 40 * time.Millisecond
+)
+
+// stamp is what Lstat tells of a file without reading it.
+type stamp struct {
+	mode    fs.FileMode
+	size    int64
+	mod     time.Time
+	missing bool
+}
+
+func stampOf(info fs.FileInfo) stamp {
+	return stamp{mode: info.Mode(), size: info.Size(), mod: info.ModTime()}
+}
+
+func (s stamp) same(now stamp) bool {
+	return s.missing == now.missing && s.mode == now.mode && s.size == now.size && s.mod.Equal(now.mod)
+}
+
+// proves reports whether a row, held against the file's stamp, means that nothing changed since.
+func (r Row) proves(now stamp) bool {
+	return r.Hash != "" && !now.missing && r.Size == now.size && r.Modified.Equal(now.mod.Truncate(time.Microsecond)) && r.Seen.Sub(r.Modified) > racy
+}
+
+// look takes the stamp of a file.
+func look(root *os.Root, name string) (stamp, error) {
+	info, err := root.Lstat(name)
+	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) {
+		return stamp{missing: true}, nil
+	}
+	if err != nil {
+		return stamp{}, fileError(err, name+" cannot be read")
+	}
+	return stampOf(info), nil
+}
+
+// content is a file as it was read.
+type content struct {
+	stamp
+	text    string // valid UTF-8, at most MaxText bytes
+	hash    string
+	problem string // for the person
+	cut     bool
+	lossy   bool // text is not what is in the file
+}
+
+// errBusy says that a file changed each time it was read.
+var errBusy = errors.New("it changes while it is read")
+
+// readContent reads a regular file as it stood at one moment. Anything else is CodeInvalid; errBusy is
+// inside the CodeUnavailable of a file that something is writing all the time.
+func readContent(root *os.Root, name string) (content, error) {
+	for i := range tries {
+		c, err := readOnce(root, name)
+		if !errors.Is(err, errBusy) || i == tries-1 {
+			return c, err
+		}
+		time.Sleep(pause << i)
+	}
+	return content{}, nil
+}
+
+func readOnce(root *os.Root, name string) (content, error) {
+	before, err := look(root, name)
+	if err != nil || before.missing {
+		return content{stamp: before}, err
+	}
+	if !before.mode.IsRegular() {
+		return content{stamp: before}, agent.Errorf(agent.CodeInvalid, "%s is not an ordinary file (links and folders are not followed).", name)
+	}
+	f, err := root.Open(name)
+	if errors.Is(err, fs.ErrNotExist) {
+		return content{stamp: stamp{missing: true}}, nil
+	}
+	if err != nil {
+		return content{}, fileError(err, name+" cannot be read")
+	}
+	defer func() { _ = f.Close() }() // nothing was written through it
+	info, err := f.Stat()
+	if err != nil {
+		return content{}, fileError(err, name+" cannot be read")
+	}
+	if !stampOf(info).same(before) { // what was opened is not what was looked at
+		return content{}, busy(name)
+	}
+	c := content{stamp: before}
+	if err := c.take(f, before.size); err != nil {
+		return content{}, fileError(err, name+" cannot be read")
+	}
+	after, err := f.Stat()
+	if err != nil {
+		return content{}, fileError(err, name+" cannot be read")
+	}
+	if now, err := look(root, name); err != nil || !now.same(before) || !stampOf(after).same(before) {
+		return content{}, errors.Join(busy(name), err)
+	}
+	return c, nil
+}
+
+func busy(name string) error {
+	return agent.Wrap(agent.CodeUnavailable, errBusy, "%s is being written by another program. Try again in a moment.", name)
+}
+
+// take reads the text, bounded, and the hash of the whole.
+func (c *content) take(f io.Reader, size int64) error {
+	h := sha256.New()
+	text, err := io.ReadAll(io.TeeReader(io.LimitReader(f, MaxText+utf8.UTFMax), h))
+	if err != nil {
+		return err
+	}
+	if err := c.rest(f, h, size); err != nil {
+		return err
+	}
+	c.hash = hex.EncodeToString(h.Sum(nil))
+	var problems []string
+	if len(text) > MaxText {
+		c.cut = true
+		n := MaxText
+		for n > MaxText-utf8.UTFMax && !utf8.RuneStart(text[n]) {
+			n--
+		}
+		text = text[:n]
+		problems = append(problems, fmt.Sprintf("It is %s long: only the first %s are shown and found.", inMB(size), inMB(MaxText)))
+	}
+	c.text = string(text)
+	if !utf8.ValidString(c.text) || strings.ContainsRune(c.text, 0) {
+		c.lossy = true
+		c.text = strings.ReplaceAll(strings.ToValidUTF8(c.text, "\uFFFD"), "\x00", "\uFFFD")
+		problems = append(problems, "It is not UTF-8 text: save it as UTF-8 in another editor to change it here.")
+	}
+	c.problem = strings.Join(problems, " ")
+	return nil
+}
+
+// rest takes what is behind the text into the hash. Of files beyond all measure, their size stands for it.
+func (c *content) rest(f io.Reader, h hash.Hash, size int64) error {
+	if size > maxHashed {
+		_, err := fmt.Fprintf(h, "%d %d", size, c.mod.UnixNano())
+		return err
+	}
+	_, err := io.Copy(h, io.LimitReader(f, maxHashed))
+	return err
+}
+
+func inMB(n int64) string {
+	if n < 10<<20 {
+		return fmt.Sprintf("%.1f MB", float64(n)/(1<<20))
+	}
+	return fmt.Sprintf("%d MB", n>>20)
+}
+
+// hashOf is the hash of a text as a note carries it.
+func hashOf(text string) string {
+	sum := sha256.Sum256([]byte(text))
+	return hex.EncodeToString(sum[:])
+}
+
+// tempPrefix begins the names of files that are being written; names with a dot in front are no notes.
+const tempPrefix = ".ash-"
+
+// write replaces a file so that after a crash either the old or the new text is there, whole. Its mode stays.
+func write(root *os.Root, name, text string, now stamp) (err error) {
+	dir := path.Dir(name)
+	if err := root.MkdirAll(dir, 0o700); err != nil {
+		return fileError(err, "The folder of "+name+" cannot be made")
+	}
+	mode := fs.FileMode(0o600)
+	if !now.missing {
+		mode = now.mode.Perm()
+	}
+	temp := path.Join(dir, tempPrefix+string(agent.NewID()))
+	f, err := root.OpenFile(temp, os.O_CREATE|os.O_EXCL|os.O_WRONLY, mode)
+	if err != nil {
+		return fileError(err, name+" cannot be written")
+	}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, ignoreMissing(root.Remove(temp)))
+		}
+	}()
+	_, err = io.WriteString(f, text)
+	if err == nil {
+		err = f.Sync()
+	}
+	if err = errors.Join(err, f.Close()); err != nil {
+		return fileError(err, name+" cannot be written")
+	}
+	if now.missing {
+		err = renameNew(root, temp, name)
+	} else if err = root.Rename(temp, name); err != nil {
+		err = fileError(err, name+" cannot be replaced")
+	}
+	if err != nil {
+		return err
+	}
+	return syncDir(root, dir)
+}
+
+// renameNew moves a file to a name that must be free, without a moment in which another program's file
+// of that name could be replaced where the file system knows hard links. CodeConflict when it is taken.
+func renameNew(root *os.Root, from, to string) error {
+	err := root.Link(from, to)
+	if err == nil {
+		if err = root.Remove(from); err != nil {
+			return fileError(err, from+" cannot be moved")
+		}
+		return nil
+	}
+	taken := errors.Is(err, fs.ErrExist)
+	if !taken {
+		now, err := look(root, to)
+		if err != nil {
+			return err
+		}
+		taken = !now.missing
+	}
+	if taken {
+		return agent.Wrap(agent.CodeConflict, err, "There is already something named %s. Choose another name.", to)
+	}
+	if err := root.Rename(from, to); err != nil {
+		return fileError(err, from+" cannot be moved")
+	}
+	return nil
+}
+
+// syncDir makes a rename durable. Windows has no such call and needs none.
+func syncDir(root *os.Root, dir string) error {
+	if runtime.GOOS == "windows" {
+		return nil
+	}
+	d, err := root.Open(dir)
+	if err != nil {
+		return fileError(err, "The notes folder cannot be opened")
+	}
+	if err := errors.Join(d.Sync(), d.Close()); err != nil {
+		return fileError(err, "The notes folder cannot be written")
+	}
+	return nil
+}
+
+func ignoreMissing(err error) error {
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	return err
+}
+
+// fileError gives a failure of the file system its code and a sentence for the person.
+func fileError(err error, what string) error {
+	switch {
+	case errors.Is(err, syscall.ENOSPC):
+		return agent.Wrap(agent.CodeExhausted, err, "%s: the disk is full. Free some space and try again.", what)
+	case errors.Is(err, os.ErrPermission):
+		return agent.Wrap(agent.CodeUnavailable, err, "%s: the system does not permit it. Check the owner and mode of the file.", what)
+	case errors.Is(err, syscall.ENAMETOOLONG):
+		return agent.Wrap(agent.CodeInvalid, err, "%s: the name is too long for this disk.", what)
+	case errors.Is(err, syscall.ENOTDIR), errors.Is(err, fs.ErrExist):
+		return agent.Wrap(agent.CodeConflict, err, "%s: a file stands where a folder should be. Choose another name.", what)
+	}
+	return agent.Wrap(agent.CodeUnavailable, err, "%s. The log says why.", what)
+}
