@@ -61,7 +61,7 @@ func (p *Policy) leaks(ctx context.Context, s agent.Situation, a asked) (leak, e
 	if len(payload) > maxPayload {
 		return leak{Opaque: true}, nil
 	}
-	core, err := p.core(ctx)
+	core, err := p.core(ctx, s)
 	if err != nil {
 		return leak{}, err
 	}
@@ -113,11 +113,11 @@ func (x *index) span(h hit) span {
 	return s
 }
 
-func (p *Policy) core(ctx context.Context) ([]string, error) {
+func (p *Policy) core(ctx context.Context, s agent.Situation) ([]string, error) {
 	if p.options.Private == nil {
 		return nil, nil
 	}
-	return p.options.Private.PrivateTexts(ctx)
+	return p.options.Private.PrivateTexts(ctx, s)
 }
 
 // tooLong reports whether a payload is longer than one of its kind has any reason to be.

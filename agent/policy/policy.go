@@ -16,7 +16,8 @@ import (
 
 // PrivateTexts gives what the person has told Ash and never said was public: the texts of SOUL.md and USER.md, and memory.
 type PrivateTexts interface {
-	PrivateTexts(ctx context.Context) ([]string, error)
+	// PrivateTexts returns what of it may have stood before the model when it asked for what a situation is about.
+	PrivateTexts(ctx context.Context, s agent.Situation) ([]string, error)
 }
 
 // Options wires a Policy. Rules and Root are required.

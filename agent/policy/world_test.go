@@ -27,7 +27,7 @@ type world struct {
 	core   []string
 }
 
-func (w *world) PrivateTexts(context.Context) ([]string, error) { return w.core, nil }
+func (w *world) PrivateTexts(context.Context, agent.Situation) ([]string, error) { return w.core, nil }
 
 func newWorld(t testing.TB) *world {
 	t.Helper()

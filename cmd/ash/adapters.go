@@ -63,7 +63,7 @@ func (i inspector) scan(ctx context.Context, place policy.SecurityEvent, text st
 // identityTexts are what the person told of themselves: private wherever it turns up.
 type identityTexts struct{ book *identity.Book }
 
-func (t identityTexts) PrivateTexts(ctx context.Context) ([]string, error) {
+func (t identityTexts) PrivateTexts(ctx context.Context, _ agent.Situation) ([]string, error) {
 	doc, err := t.book.Read(ctx, identity.User)
 	if err != nil {
 		return nil, err
