@@ -8,6 +8,7 @@ import (
 
 const (
 	concerned   = 60 // current facts a run is shown
+	maxTries    = 6  // calls that fail before a run goes on without one
 	maxBadTries = 2  // answers that cannot be used before a run goes on without one
 )
 

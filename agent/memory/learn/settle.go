@@ -70,6 +70,11 @@ func (r *pass) keep(ctx context.Context, k kept) error {
 		return nil
 	}
 	own := r.m.own()
+	for _, f := range r.facts { // what it corrects was the person's word as well
+		if slices.Contains(k.replaces, f.ID) && !f.Labels.Untrusted() {
+			own += f.Text
+		}
+	}
 	quote, told, stands := r.stands(k.quote, k.message)
 	switch {
 	case !stands && !grounded(k.text, k.text, own):
