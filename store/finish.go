@@ -61,7 +61,8 @@ func (s *Store) conclude(ctx context.Context, row forgettingRow, needles [][]byt
 	if err := s.Scrub(ctx); err != nil {
 		return err
 	}
-	if err := s.sweep(ctx, needles); err != nil {
+	// What is done again after a crash does not know its texts any more.
+	if err := s.sweep(ctx, needles, row.Final); err != nil {
 		return err
 	}
 	for _, name := range act.Snapshots {
@@ -110,9 +111,9 @@ func (s *Store) Scrub(ctx context.Context) error {
 
 // sweep looks for the texts in the database file itself. SQLite overwrites what is deleted, but a copy that was left when rows moved
 // between pages stays; a database that has one is written anew. Texts that still stand somewhere by right have that done for nothing.
-func (s *Store) sweep(ctx context.Context, needles [][]byte) error {
+func (s *Store) sweep(ctx context.Context, needles [][]byte, unknown bool) error {
 	found, size, err := holds(s.path, needles)
-	if err != nil || !found {
+	if err != nil || !found && !unknown {
 		return s.translate(err)
 	}
 	if size > maxVacuum {

@@ -28,7 +28,7 @@ type forgettingRow struct {
 
 // kept is what an act took away, as it was.
 type kept struct {
-	Facts      []factJSON
+	Facts      []keptFact
 	Messages   []agent.ID // with masks
 	Threads    []agent.ID // deleted by it
 	Episodes   []episodeRow
@@ -38,6 +38,11 @@ type kept struct {
 	Receipts   []receiptRow
 	Changes    []keptChange
 	Tombstones []agent.ID
+}
+
+type keptFact struct {
+	factJSON
+	Seq int64
 }
 
 type keptTitle struct {
@@ -67,7 +72,7 @@ func (s *Store) Forgettings(ctx context.Context) ([]memory.Forgetting, error) {
 		}
 		list[i] = memory.Forgetting{ID: row.ID, Messages: len(k.Messages), Threads: k.Threads, Created: fromMicros(row.Created), Due: fromMicros(row.Due)}
 		for _, f := range k.Facts {
-			list[i].Facts = append(list[i].Facts, fromFactJSON(f))
+			list[i].Facts = append(list[i].Facts, fromFactJSON(f.factJSON))
 		}
 	}
 	return list, nil

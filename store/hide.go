@@ -62,7 +62,11 @@ func (h *hiding) facts(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		h.kept.Facts = append(h.kept.Facts, toFactJSON(f))
+		var seq int64
+		if err := fixed(h.tx, `SELECT seq FROM facts WHERE id = ?1`, id).Scan(ctx, &seq); err != nil {
+			return err
+		}
+		h.kept.Facts = append(h.kept.Facts, keptFact{toFactJSON(f), seq})
 		if err := dropFact(ctx, h.tx, id); err != nil {
 			return err
 		}
@@ -233,12 +237,16 @@ type unhiding struct {
 
 func (u *unhiding) facts(ctx context.Context) error {
 	for _, j := range u.kept.Facts {
-		f := fromFactJSON(j)
+		f := fromFactJSON(j.factJSON)
 		row, err := toFact(f)
 		if err != nil {
 			return err
 		}
 		if err := insertRow(ctx, u.tx, &row); err != nil {
+			return err
+		}
+		// Its place in lists, unless somebody has taken it.
+		if _, err := fixed(u.tx, `UPDATE OR IGNORE facts SET seq = ?2 WHERE id = ?1`, f.ID, j.Seq).Exec(ctx); err != nil {
 			return err
 		}
 		if _, err := linkEntities(ctx, u.tx, f); err != nil {

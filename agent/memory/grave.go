@@ -10,8 +10,9 @@ import (
 )
 
 const (
-	// enoughPairs is the share of a tombstone's word pairs that a paraphrase has.
-	enoughPairs = 0.4
+	// enoughPairs is the share of a tombstone's word pairs that a paraphrase has: one of three. Rather a new thing about the
+	// same people is asked about than an old one learned again.
+	enoughPairs = 0.33
 	// sameMeaning is how near a vector must be to a tombstone's to mean the same (cosine).
 	sameMeaning = 0.93
 )
