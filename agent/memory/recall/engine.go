@@ -1,0 +1,100 @@
+package recall
+
+import (
+	"context"
+	"strings"
+	"sync"
+	"time"
+	"unicode/utf8"
+
+	"ash/agent"
+)
+
+const (
+	// DefaultLimit is how many things are recalled when nobody says; MaxLimit the most that can be asked for.
+	DefaultLimit = 10
+	MaxLimit     = 200
+	// maxQuery bounds a question, in bytes.
+	maxQuery = 4 << 10
+	// maxShown bounds the text of one recollection, in bytes.
+	maxShown = 2000
+)
+
+// Options are what an Engine is made of. Index is required.
+type Options struct {
+	Index  Index
+	Ranker Ranker           // nil: words alone
+	Now    func() time.Time // nil: time.Now
+	Tokens func(string) int // estimates tokens; nil: four characters each
+}
+
+// Engine recalls. Its methods may be called from any goroutine.
+type Engine struct {
+	index   Index
+	ranker  Ranker
+	now     func() time.Time
+	tokens  func(string) int
+	weights weights
+
+	mu    sync.Mutex // guards known
+	known *outline
+}
+
+// New makes an Engine.
+func New(o Options) *Engine {
+	e := &Engine{index: o.Index, ranker: o.Ranker, now: o.Now, tokens: o.Tokens, weights: standard()}
+	if e.now == nil {
+		e.now = time.Now
+	}
+	if e.tokens == nil {
+		e.tokens = func(s string) int { return (utf8.RuneCountInString(s) + 3) / 4 }
+	}
+	return e
+}
+
+// Query is what is asked. Only Text is required.
+type Query struct {
+	Text   string
+	Limit  int                // at most MaxLimit; 0 is DefaultLimit
+	Tokens int                // of all texts together; 0 is no bound
+	Kinds  []agent.MemoryKind // only these; nil is all
+	Leave  map[string]bool    // refs to leave out: what the prompt holds anyway
+}
+
+// Recall returns what helps with a query, the best first. A query without a word that says anything recalls nothing.
+func (e *Engine) Recall(ctx context.Context, query Query) ([]agent.Recollection, error) {
+	text := strings.ToValidUTF8(agent.Clip(query.Text, maxQuery), "")
+	limit := query.Limit
+	if limit <= 0 {
+		limit = DefaultLimit
+	}
+	limit = min(limit, MaxLimit)
+	o, err := e.outline(ctx)
+	if err != nil {
+		return nil, err
+	}
+	q := analyse(text, o.speakers, e.now(), e.weights)
+	list, s, err := e.find(ctx, o, q, e.weights, 4*limit+20)
+	if err != nil {
+		return nil, err
+	}
+	return e.answer(ctx, s, list, query, limit)
+}
+
+// Reindex makes the whole index anew.
+func (e *Engine) Reindex(ctx context.Context) error {
+	if err := e.index.Reindex(ctx); err != nil {
+		return err
+	}
+	e.mu.Lock()
+	e.known = nil
+	e.mu.Unlock()
+	_, err := e.outline(ctx)
+	return err
+}
+
+// CatchUp brings the index up to date; recalls do so themselves.
+func (e *Engine) CatchUp(ctx context.Context) error {
+	_, err := e.outline(ctx)
+	return err
+}
