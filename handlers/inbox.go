@@ -33,8 +33,13 @@ func (h *Tools) Inbox(c echo.Context) error {
 		return err
 	}
 	page.Stream += "&shown=" + shownOf(entries)
-	more := max(page.Waiting-len(entries), 0)
-	return render(c, http.StatusOK, pages.Inbox{Page: page, Entries: entries, More: more}.Show())
+	shown := pages.Inbox{Page: page, Entries: entries, More: max(page.Waiting-len(entries), 0)}
+	if h.Memory != nil {
+		if shown.Proposals, shown.MoreProposals, err = h.Memory.Waiting(c); err != nil {
+			return err
+		}
+	}
+	return render(c, http.StatusOK, shown.Show())
 }
 
 // inbox presents the calls that wait.

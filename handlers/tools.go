@@ -40,6 +40,7 @@ type Tools struct {
 	Config   Config         // nil: folders cannot be changed
 	Trier    Trier          // nil: nothing can be run by hand
 	Halter   Halter
+	Memory   *Memory // nil: the inbox has no proposals
 
 	build imageBuild
 }

@@ -10,7 +10,7 @@ import (
 	"ash/handlers"
 )
 
-// Routes are the parts that answer. All but Control are required.
+// Routes are the parts that answer. All but Control and Memory are required.
 type Routes struct {
 	Problem     func(echo.Context, handlers.Problem) error // how a failed request is shown
 	Chat        *handlers.Chat
@@ -23,6 +23,7 @@ type Routes struct {
 	Models      *handlers.Models
 	Setup       *handlers.Setup
 	Tools       *handlers.Tools
+	Memory      *handlers.Memory // nil: a page that says what will stand there
 	Later       *handlers.Later
 	Thread      echo.HandlerFunc  // the event stream of a page with a conversation
 	House       echo.HandlerFunc  // the event stream of all other pages
@@ -56,7 +57,7 @@ const (
 
 // table is every route there is over TCP.
 func (s *Server) table(r Routes) []route {
-	return slices.Concat(s.houseRoutes(r), chatRoutes(r), toolRoutes(r), settingsRoutes(r))
+	return slices.Concat(s.houseRoutes(r), chatRoutes(r), toolRoutes(r), memoryRoutes(r), settingsRoutes(r))
 }
 
 func (s *Server) houseRoutes(r Routes) []route {
@@ -67,7 +68,6 @@ func (s *Server) houseRoutes(r Routes) []route {
 		{post, "/setup/test", slow, r.Setup.Test},
 		{post, "/setup/skip", page, r.Setup.Skip},
 
-		{get, "/memory", page, r.Later.Memory},
 		{get, "/vault", page, r.Later.Vault},
 
 		{get, "/healthz", open, healthz},
@@ -130,6 +130,35 @@ func toolRoutes(r Routes) []route {
 		{get, "/tools/runs", page, r.Tools.History},
 		{get, "/tools/runs.csv", file, r.Tools.Export},
 		{get, "/tools/runs/:call", page, r.Tools.Record},
+	}
+}
+
+func memoryRoutes(r Routes) []route {
+	h := r.Memory
+	if h == nil {
+		return []route{{get, "/memory", page, r.Later.Memory}}
+	}
+	return []route{
+		{get, "/memory", page, h.Show},
+		{get, "/memory/new", page, h.New},
+		{post, "/memory/new", page, h.Remember},
+		{get, "/memory/facts/:fact", page, h.Fact},
+		{post, "/memory/facts/:fact/correct", page, h.Correct},
+		{post, "/memory/facts/:fact/expire", page, h.Expire},
+		{post, "/memory/facts/:fact/pin", page, h.Pin},
+		{post, "/memory/facts/:fact/retire", page, h.Retire},
+		{post, "/memory/facts/:fact/revive", page, h.Revive},
+		{get, "/memory/entities", page, h.EntityList},
+		{get, "/memory/entities/:entity", page, h.Entity},
+		{post, "/memory/proposals/:proposal", page, h.Decide},
+		{get, "/memory/forget", page, h.ForgetForm},
+		{post, "/memory/forget", page, h.Forget},
+		{post, "/memory/forgettings/:forgetting/undo", page, h.Unforget},
+		{post, "/memory/forgettings/:forgetting/finish", page, h.Finish},
+		{get, "/memory/runs", page, h.RunList},
+		{get, "/memory/runs/:run", page, h.Run},
+		{post, "/memory/runs/:run/undo", page, h.UndoRun},
+		{get, "/memory/growth", page, h.Growth},
 	}
 }
 

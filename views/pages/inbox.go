@@ -10,6 +10,9 @@ type Inbox struct {
 	layouts.Page
 	Entries []components.InboxEntry
 	More    int // further ones that are not on the page
+
+	Proposals     []components.Proposal // what would be remembered
+	MoreProposals int
 }
 
 // Record is the full record of one tool call.

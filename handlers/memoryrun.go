@@ -1,0 +1,258 @@
+package handlers
+
+import (
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/labstack/echo/v4"
+
+	"ash/agent"
+	"ash/views/components"
+	"ash/views/layouts"
+	"ash/views/pages"
+)
+
+// RunList answers GET /memory/runs.
+func (h *Memory) RunList(c echo.Context) error {
+	frame, err := h.plain(c, "What Ash learned", layouts.Memory)
+	if err != nil {
+		return err
+	}
+	page := pages.MemoryRuns{Page: frame, Kind: c.QueryParam("kind")}
+	if !offered(pages.RunKinds(), page.Kind) {
+		return agent.Errorf(agent.CodeInvalid, "There is no such kind of run.")
+	}
+	list, next, err := h.Records.MemoryRuns(c.Request().Context(), agent.RunKind(page.Kind), c.QueryParam("after"), memoryPage)
+	if err != nil {
+		return err
+	}
+	p := h.presentMemory(c)
+	for _, r := range list {
+		shown, err := p.run(r)
+		if err != nil {
+			return err
+		}
+		page.Items = append(page.Items, shown)
+	}
+	page.Next = further(c, next)
+	return render(c, http.StatusOK, page.Show())
+}
+
+// Run answers GET /memory/runs/{run}: its diff.
+func (h *Memory) Run(c echo.Context) error {
+	ctx := c.Request().Context()
+	id, err := param(c, "run")
+	if err != nil {
+		return err
+	}
+	r, err := h.Records.MemoryRun(ctx, id)
+	if err != nil {
+		return err
+	}
+	shown, err := h.presentMemory(c).run(r)
+	if err != nil {
+		return err
+	}
+	for _, ch := range r.Changes {
+		x := pages.RunChange{Fact: ch.Fact, Word: changeWord(ch), Lines: changeLines(ch)}
+		_, err := h.Facts.Fact(ctx, ch.Fact)
+		if err != nil && agent.CodeOf(err) != agent.CodeNotFound {
+			return err
+		}
+		x.There = err == nil
+		shown.Changes = append(shown.Changes, x)
+	}
+	frame, err := h.plain(c, shown.Title, layouts.Memory)
+	if err != nil {
+		return err
+	}
+	page := pages.MemoryRunPage{Page: frame, MemoryRun: shown}
+	if c.QueryParam("undone") == "1" {
+		page.Notices = append(page.Notices, components.Notice{Kind: components.NoticeOK, Text: "Undone. Memory is as it was before this run."})
+	}
+	return render(c, http.StatusOK, page.Show())
+}
+
+// UndoRun answers POST /memory/runs/{run}/undo.
+func (h *Memory) UndoRun(c echo.Context) error {
+	id, err := param(c, "run")
+	if err != nil {
+		return err
+	}
+	if _, err := h.Decider.Undo(c.Request().Context(), id); err != nil {
+		return err
+	}
+	return see(c, "/memory/runs/"+string(id)+"?undone=1")
+}
+
+// run presents a run without its diff.
+func (p *memoryPresenter) run(r agent.MemoryRun) (pages.MemoryRun, error) {
+	out := pages.MemoryRun{
+		ID: r.ID, Title: "Tidied up", When: r.Created.In(p.Zone), Sum: changeSum(r.Changes), CSRF: p.token,
+		Undoable: r.Undone.IsZero() && len(r.Changes) > 0,
+	}
+	if r.Model.Name != "" {
+		out.Model = r.Model.String()
+	}
+	if r.Usage.Cost > 0 {
+		out.Cost = components.Money(r.Usage.Cost)
+	}
+	if r.Failure != nil {
+		out.Problem = r.Failure.Public
+	}
+	if !r.Undone.IsZero() {
+		out.Undone = r.Undone.In(p.Zone).Format("2 Jan 2006, 15:04")
+	}
+	if r.Kind == agent.RunLearn {
+		out.Title = "Learned from a conversation"
+		title, err := p.title(r.Thread)
+		if err != nil {
+			return out, err
+		}
+		if title != "" {
+			out.Title, out.URL = "Learned from “"+title+"”", chatPath(r.Thread)
+		}
+	}
+	return out, nil
+}
+
+func changeWord(ch agent.MemoryChange) string {
+	switch {
+	case ch.Before == nil && ch.After != nil && len(ch.After.Supersedes) > 0:
+		return "new, in the place of another"
+	case ch.Before == nil:
+		return "new"
+	case ch.After == nil:
+		return "removed"
+	case ch.Before.Status != ch.After.Status && ch.After.Status == agent.FactSuperseded:
+		return "replaced"
+	case ch.Before.Status != ch.After.Status && ch.After.Status == agent.FactRetired:
+		return "let go"
+	}
+	return "changed"
+}
+
+func changeSum(all []agent.MemoryChange) string {
+	counts := map[string]int{}
+	var order []string
+	for _, ch := range all {
+		w, _, _ := strings.Cut(changeWord(ch), ",")
+		if counts[w] == 0 {
+			order = append(order, w)
+		}
+		counts[w]++
+	}
+	if len(order) == 0 {
+		return "nothing changed"
+	}
+	for i, w := range order {
+		order[i] = components.Count(counts[w]) + " " + w
+	}
+	return strings.Join(order, ", ")
+}
+
+// changeLines is a fact before and after, as a diff.
+func changeLines(ch agent.MemoryChange) []components.DiffLine {
+	var out []components.DiffLine
+	held := func(f *agent.Fact) bool { return f != nil && f.Status == agent.FactCurrent }
+	if held(ch.Before) && held(ch.After) && ch.Before.Text == ch.After.Text {
+		return []components.DiffLine{{Op: components.DiffSame, Text: visible(ch.After.Text), Old: 1, New: 1}, {Op: components.DiffGap, Text: "only details changed, not the wording"}}
+	}
+	if held(ch.Before) {
+		out = append(out, components.DiffLine{Op: components.DiffRemoved, Text: visible(ch.Before.Text), Old: 1})
+	}
+	if held(ch.After) {
+		out = append(out, components.DiffLine{Op: components.DiffAdded, Text: visible(ch.After.Text), New: 1})
+	}
+	if len(out) == 0 {
+		for _, f := range []*agent.Fact{ch.After, ch.Before} {
+			if f != nil {
+				return []components.DiffLine{{Op: components.DiffSame, Text: visible(f.Text), Old: 1, New: 1}}
+			}
+		}
+	}
+	return out
+}
+
+// Growth answers GET /memory/growth: counts, sizes and how they came. ?span=3m|3y, else a year.
+func (h *Memory) Growth(c echo.Context) error {
+	ctx := c.Request().Context()
+	span := c.QueryParam("span")
+	days, step := 364, 7
+	switch span {
+	case "3m":
+		days = 91
+	case "3y":
+		days, step = 1092, 28
+	case "":
+	default:
+		return agent.Errorf(agent.CodeInvalid, "The chart looks back three months, a year or three years.")
+	}
+	frame, err := h.plain(c, "How memory grew", layouts.Memory)
+	if err != nil {
+		return err
+	}
+	totals, err := h.Totals.MemoryTotals(ctx, h.Owner)
+	if err != nil {
+		return err
+	}
+	end := h.Now().UTC().Truncate(24*time.Hour).AddDate(0, 0, 1)
+	begin := end.AddDate(0, 0, -days)
+	moved, err := h.Totals.MemoryDays(ctx, h.Owner, begin)
+	if err != nil {
+		return err
+	}
+	page := pages.MemoryGrowth{Page: frame, Span: span, Counts: totalsCounts(totals), Chart: growth(begin, days/step, step, totals.Current, moved)}
+	page.Sizes = append(page.Sizes, pages.Fact{Name: "Text of facts", Value: components.Bytes(int64(totals.Bytes))})
+	if h.Sizes != nil {
+		sizes, err := h.Sizes(ctx)
+		if err != nil {
+			return err
+		}
+		for _, s := range sizes {
+			v := components.Bytes(s.Bytes)
+			if s.Count > 0 {
+				v = components.Count(s.Count) + " · " + v
+			}
+			page.Sizes = append(page.Sizes, pages.Fact{Name: s.Name, Value: v})
+		}
+	}
+	return render(c, http.StatusOK, page.Show())
+}
+
+// growth counts back from what holds now: steps of step days from begin.
+func growth(begin time.Time, steps, step, current int, days []agent.MemoryDay) components.Growth {
+	weeks := make([]components.GrowthWeek, steps)
+	learned, ended := 0, 0
+	for i := range weeks {
+		weeks[i].Begins = begin.AddDate(0, 0, i*step)
+	}
+	for _, d := range days {
+		i := int(d.Day.Sub(begin).Hours()/24) / step
+		if i < 0 || i >= steps {
+			continue
+		}
+		weeks[i].Learned += d.Learned
+		weeks[i].Ended += d.Ended
+		learned, ended = learned+d.Learned, ended+d.Ended
+	}
+	holding := current
+	for i := steps - 1; i >= 0; i-- {
+		weeks[i].Holding = max(holding, 0)
+		holding -= weeks[i].Learned - weeks[i].Ended
+	}
+	label := components.Plural(current, "fact holds", "facts hold") + " now. In this time " + components.Count(learned) + " were learned, " +
+		components.Count(ended) + " replaced or let go."
+	return components.Growth{Weeks: weeks, Label: label}
+}
+
+func totalsCounts(t agent.MemoryTotals) []pages.Fact {
+	row := func(name string, n int) pages.Fact { return pages.Fact{Name: name, Value: components.Count(n)} }
+	return []pages.Fact{
+		row("Facts that hold", t.Current), row("of them about you", t.Core), row("of them patterns", t.Patterns), row("of them pinned", t.Pinned),
+		row("of them from others' words", t.Untrusted), row("Replaced", t.Superseded), row("No longer true", t.Retired),
+		row("People, places, projects, things", t.Entities), row("Conversations", t.Episodes), row("Proposals waiting", t.Proposals),
+		row("Forgotten for good", t.Tombstones),
+	}
+}
