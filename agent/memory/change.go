@@ -9,7 +9,7 @@ import (
 	"ash/agent"
 )
 
-// expirePage is how many facts Expire looks at at once.
+// expirePage is how many facts Expire reads in one go.
 const expirePage = 200
 
 // Correct replaces a current fact by what f says: the old one stays as its history and is never recalled as current. Fields that
