@@ -136,7 +136,7 @@ func (w *watcher) run(ctx context.Context) {
 			busy := w.look(ctx, pending, everything)
 			pending, everything = map[string]bool{}, busy
 			if busy {
-				calm.Reset(20*w.folder.options.Debounce)
+				calm.Reset(20 * w.folder.options.Debounce)
 			}
 			again.Reset(w.every())
 		}
