@@ -11,7 +11,7 @@ import (
 func FuzzAnswer(f *testing.F) {
 	for _, s := range []string{
 		`{"keep":[{"text":"I live in Graz","quote":"I live in Graz","message":"m1","replaces":["f1"]}],"expire":[{"id":"f1"}],"episode":{"text":"x"}}`,
-		"```json\n{}\n```", `{"keep":null}`, `{"keep":{}}`, `[{}]`, `{"keep":[[[[`, strings.Repeat(`{"a":`, 5000), `{"keep":[{"message":"m99999999999"}]}`,
+		"```json\n{}\n```", `{"keep":null}`, `{"keep":{}}`, `[{}]`, `{"keep":[[[[`, strings.Repeat(`{"a":`, 60), `{"keep":[{"message":"m99999999999"}]}`,
 		`{"keep":[{"from":"0000-00-00","confidence":1e999}]}`,
 	} {
 		f.Add(s)
