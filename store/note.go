@@ -3,7 +3,6 @@ package store
 import (
 	"context"
 	"encoding/json"
-	"slices"
 
 	"github.com/uptrace/bun"
 
@@ -182,13 +181,15 @@ func (s *Store) StaleAllNotes(ctx context.Context) error {
 
 // NoteRecords implements notes.Records.
 func (s *Store) NoteRecords(ctx context.Context, paths []string, hash string) ([]notes.Record, error) {
-	var rows []noteRecordRow
-	q := s.reader.NewSelect().Model(&rows).Where("path IN (?)", bun.List(slices.Concat(paths, []string{""})))
-	if hash != "" {
-		// A thousand copies tell no more than a few.
-		q = q.WhereOr("path IN (SELECT path FROM note_records WHERE hash = ? AND hash <> '' LIMIT 50)", hash)
+	list, err := json.Marshal(paths)
+	if err != nil {
+		return nil, s.translate(err)
 	}
-	if err := q.Scan(ctx); err != nil {
+	var rows []noteRecordRow
+	// A thousand copies tell no more than a few.
+	err = fixed(s.reader, `SELECT path, hash, labels, own, noted FROM note_records WHERE path IN (SELECT value FROM json_each(?1))
+		UNION SELECT * FROM (SELECT path, hash, labels, own, noted FROM note_records WHERE hash = ?2 AND hash <> '' LIMIT 50)`, string(list), hash).Scan(ctx, &rows)
+	if err != nil {
 		return nil, s.translate(err)
 	}
 	out := make([]notes.Record, len(rows))

@@ -409,7 +409,6 @@ func TestNoteLabels(t *testing.T) {
 	s.put("clip.md", n.Text+" and from an editor")
 	check("edited in an editor", "clip.md", true)
 	text := s.file("clip.md")
-	n = s.read("clip.md")
 	// An editor that takes the file away and puts it back.
 	if err := os.Remove(filepath.Join(s.dir, "clip.md")); err != nil {
 		t.Fatal(err)
@@ -463,7 +462,7 @@ func TestNoteLabels(t *testing.T) {
 		t.Fatal(err)
 	}
 	check("vouched for", "vault/in.md", false)
-	n = s.save(notes.Draft{Path: "vault/in.md", Base: s.read("vault/in.md").Hash, Text: "imported, edited by me"})
+	s.save(notes.Draft{Path: "vault/in.md", Base: s.read("vault/in.md").Hash, Text: "imported, edited by me"})
 	check("vouched for, then edited in the page", "vault/in.md", false)
 	s.put("vault/in.md", "imported anew")
 	check("vouched for, then changed by another program", "vault/in.md", true)

@@ -97,22 +97,6 @@ func (s *Store) CountVectors(ctx context.Context, space embed.Space) (have, pend
 	return have, pending, err
 }
 
-type codeRow struct {
-	bun.BaseModel `bun:"table:recall_codes"`
-
-	Item  int64  `bun:"item,pk"`
-	Space int64  `bun:"space"`
-	Code  []byte `bun:"code"`
-}
-
-type vectorRow struct {
-	bun.BaseModel `bun:"table:recall_vectors"`
-
-	Item  int64  `bun:"item,pk"`
-	Space int64  `bun:"space"`
-	Bytes []byte `bun:"bytes"`
-}
-
 // SaveVectors implements embed.Vectors. Vectors of a space that is no longer the present one are left out.
 func (s *Store) SaveVectors(ctx context.Context, space embed.Space, items []embed.Item, vectors []embed.Vector) error {
 	return s.write(ctx, func(ctx context.Context, tx bun.IDB) error {

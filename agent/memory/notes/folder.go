@@ -206,7 +206,7 @@ func (f *Folder) refresh(ctx context.Context, root *os.Root, name string) (note 
 	if note.Labels, err = f.labels(ctx, name, c.hash); err != nil {
 		return Note{}, false, err
 	}
-	row := rowOf(note, c)
+	row := rowOf(note)
 	if known && sameRow(had, row) {
 		if !had.proves(c.stamp) { // it is; say that it was looked at
 			row.Stale = had.Stale
@@ -244,7 +244,7 @@ func (n *Note) problem(text string) {
 	n.Problem += text
 }
 
-func rowOf(n Note, c content) Row {
+func rowOf(n Note) Row {
 	r := Row{
 		Path: n.Path, Hash: n.Hash, Size: n.Size, Modified: n.Modified.Truncate(time.Microsecond), Seen: time.Now().UTC().Truncate(time.Microsecond),
 		Stale: true, Title: n.Title, Front: n.Front, Problem: n.Problem, Labels: n.Labels,

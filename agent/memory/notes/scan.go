@@ -80,9 +80,15 @@ type scanner struct {
 	known  map[string]Row // those not seen yet
 	report Report
 
-	pending []string // files to be read
+	pending []toRead
 	bytes   int64
 	unread  []string // folders that could not be read, ending in a slash: nothing below them is gone
+}
+
+// toRead is a file that is to be read, and whether it had a row when the scan began.
+type toRead struct {
+	name  string
+	known bool
 }
 
 // walk looks at every file. Links are not followed, so no loop is possible.
@@ -148,7 +154,7 @@ func (s *scanner) file(ctx context.Context, name string, e fs.DirEntry) error {
 	if had && !s.all && row.proves(stampOf(info)) {
 		return nil
 	}
-	s.pending = append(s.pending, name)
+	s.pending = append(s.pending, toRead{name, had})
 	if s.bytes += info.Size(); len(s.pending) >= scanBatch || s.bytes >= scanBytes {
 		return s.flush(ctx)
 	}
@@ -160,8 +166,9 @@ func (s *scanner) flush(ctx context.Context) error {
 	s.folder.mu.Lock()
 	defer s.folder.mu.Unlock()
 	rows := make([]Row, 0, len(s.pending))
-	for _, name := range s.pending {
-		row, changed, err := s.row(ctx, name)
+	for _, p := range s.pending {
+		name := p.name
+		row, changed, err := s.row(ctx, p)
 		switch {
 		case err != nil && ctx.Err() != nil:
 			return ctx.Err()
@@ -188,17 +195,20 @@ func (s *scanner) flush(ctx context.Context) error {
 }
 
 // row reads a file; changed says that it differs from its row. A file that is gone by now has no path.
-func (s *scanner) row(ctx context.Context, name string) (row Row, changed bool, err error) {
-	c, err := readContent(s.root, name)
+func (s *scanner) row(ctx context.Context, p toRead) (row Row, changed bool, err error) {
+	c, err := readContent(s.root, p.name)
 	if err != nil || c.missing {
 		return Row{}, false, err
 	}
-	note := noteOf(name, c)
-	if note.Labels, err = s.folder.labels(ctx, name, c.hash); err != nil {
+	note := noteOf(p.name, c)
+	if note.Labels, err = s.folder.labels(ctx, p.name, c.hash); err != nil {
 		return Row{}, false, err
 	}
-	row = rowOf(note, c)
-	had, err := s.folder.rows.NoteRow(ctx, name)
+	row = rowOf(note)
+	if !p.known {
+		return row, true, nil
+	}
+	had, err := s.folder.rows.NoteRow(ctx, p.name) // as it is by now: recall may have taken it up since the scan began
 	if err != nil && agent.CodeOf(err) != agent.CodeNotFound {
 		return Row{}, false, err
 	}
