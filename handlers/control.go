@@ -16,7 +16,7 @@ import (
 )
 
 // Control is the API of the command line, served on the unix socket in the home
-// only: JSON in, JSON and event streams out. All but Halt and Places are required.
+// only: JSON in, JSON and event streams out. All but Halt, Places and Memory are required.
 type Control struct {
 	Engine  ControlEngine
 	Threads ControlReader
@@ -26,6 +26,7 @@ type Control struct {
 	Address string                      // where the browser finds this server; "" when it serves none
 	Halt    func(context.Context) error // ends what runs beside the turns (the sandbox); nil: nothing does
 	Places  ControlPlaces               // nil: conversations stay in Ash's own folder
+	Memory  ControlMemory               // nil: nothing is recalled or imported
 }
 
 // ControlEngine is what the command line asks of the engine.
@@ -67,6 +68,7 @@ func (h Control) Register(g *echo.Group) {
 	g.POST("/stop", h.halt)
 	g.GET("/places", h.place)
 	g.POST("/places", h.own)
+	h.memory(g)
 }
 
 // The wire forms. The command line decodes the same types.

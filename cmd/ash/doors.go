@@ -38,6 +38,7 @@ func (a *app) routes(address string) web.Routes {
 		Engine: a.engine, Threads: a.store, Feed: a.feed, Owner: a.owner.ID,
 		Version: versionString(), Address: address,
 		Halt: a.hands.sandbox.Halt, Places: &places{home: a.home, config: a.config},
+		Memory: a.newRemembering(),
 	}
 	return web.Routes{
 		Problem:     frame.Problem,

@@ -111,6 +111,8 @@ model you choose.
 		stopCommand(where),
 		configCommand(where),
 		dbCommand(where),
+		importCommand(where),
+		recallCommand(where),
 		guardCommand(),
 		sandboxCommand(where),
 		relayCommand(),

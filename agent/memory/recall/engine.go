@@ -78,6 +78,9 @@ func (e *Engine) Recall(ctx context.Context, query Query) ([]agent.Recollection,
 	if err != nil {
 		return nil, err
 	}
+	if list, err = e.fuse(ctx, s, text, list, 4*limit+20); err != nil {
+		return nil, err
+	}
 	return e.answer(ctx, s, list, query, limit)
 }
 

@@ -11,26 +11,19 @@ import (
 	"ash/agent"
 )
 
-// loads is how many lines are read at once.
+// catchBatch is how many items are made in one transaction.
 const catchBatch = 500
 
 // outline is every item as ranking needs it, in the order of their threads. A new one is made when the index changes:
 // an outline never changes, so a recall reads one undisturbed.
 type outline struct {
 	extent   Extent
-	lines    []line              // by thread and place
-	at       map[int64]int32     // number of an item → its index in lines; nil when numbers is used
-	numbers  []int32             // the same, by number: -1 for none
+	lines    []Line              // by thread and place
+	numbers  []int32             // number of an item → its index in lines, -1 for none
 	speakers map[string][]string // a name, or a part of one, folded → the names as they stand
 	threads  map[agent.ID]map[string]bool
 	average  float64 // words of a message
 	newest   int64   // seconds
-}
-
-// line is a Line with what is the same for many set apart.
-type line struct {
-	Line
-	speaker string
 }
 
 // makeOutline puts lines in order.
@@ -45,7 +38,7 @@ func makeOutline(e Extent, all []Line) *outline {
 	for i := range o.numbers {
 		o.numbers[i] = -1
 	}
-	o.lines = make([]line, len(all))
+	o.lines = make([]Line, len(all))
 	for i, l := range all {
 		if l.Speaker != "" {
 			if _, ok := names[l.Speaker]; !ok {
@@ -59,7 +52,7 @@ func makeOutline(e Extent, all []Line) *outline {
 			}
 			t[l.Speaker] = true
 		}
-		o.lines[i] = line{Line: l}
+		o.lines[i] = l
 		if l.Seq < int64(len(o.numbers)) {
 			o.numbers[l.Seq] = int32(i)
 		}
@@ -122,9 +115,7 @@ func (e *Engine) outline(ctx context.Context) (*outline, error) {
 		lines, err = e.index.Outline(ctx, o.extent.Last)
 		if err == nil && int64(len(lines)+len(o.lines)) == extent.Count {
 			all := make([]Line, 0, extent.Count)
-			for _, l := range o.lines {
-				all = append(all, l.Line)
-			}
+			all = append(all, o.lines...)
 			e.known = makeOutline(extent, append(all, lines...))
 			return e.known, nil
 		}

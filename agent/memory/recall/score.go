@@ -3,6 +3,7 @@ package recall
 import (
 	"cmp"
 	"context"
+	"maps"
 	"math"
 	"slices"
 
@@ -129,6 +130,12 @@ func (s *search) score() []scored {
 	sections := s.sections()
 	done := make([]bool, len(s.o.lines))
 	var list []scored
+	for _, at := range s.firstOf(sections) {
+		for item := at; item == at || s.o.beside(item, at); item++ {
+			done[item] = true
+			list = append(list, s.rate(item, sections))
+		}
+	}
 	for i := range s.rows {
 		item := int(s.rows[i].item)
 		for at := item - reach; at <= item+reach; at++ {
@@ -176,6 +183,26 @@ func (s *search) sections() map[sitting]float64 {
 	return sums
 }
 
+// maxSections is how many sittings are looked at whole.
+const maxSections = 5
+
+// firstOf returns where the sittings that speak most of the question begin.
+func (s *search) firstOf(sections map[sitting]float64) []int {
+	keys := slices.SortedFunc(maps.Keys(sections), func(a, b sitting) int {
+		return cmp.Or(cmp.Compare(sections[b], sections[a]), cmp.Compare(a.thread, b.thread), cmp.Compare(a.section, b.section))
+	})
+	var first []int
+	for _, key := range keys[:min(maxSections, len(keys))] {
+		at, ok := slices.BinarySearchFunc(s.o.lines, key, func(l Line, k sitting) int {
+			return cmp.Or(cmp.Compare(l.Thread, k.thread), cmp.Compare(l.Place, k.section))
+		})
+		if ok && s.o.lines[at].Section == key.section {
+			first = append(first, at)
+		}
+	}
+	return first
+}
+
 // rate scores one item: its words, those around it, then what kind of item it is.
 func (s *search) rate(item int, sections map[sitting]float64) scored {
 	l := &s.o.lines[item]
@@ -209,14 +236,34 @@ func (s *search) rate(item int, sections map[sitting]float64) scored {
 		}
 		match += best + s.w.rest*(sum-best)
 	}
+	if s.w.far > 0 {
+		match += s.w.far * s.before(item)
+	}
 	if l.Section != 0 {
 		match += s.w.section * sections[sitting{l.Thread, l.Section}]
 	}
 	return scored{item: item, match: match, score: match * s.factor(l)}
 }
 
+// before is the most that one of the turns three to five before an item says.
+func (s *search) before(item int) float64 {
+	best := 0.0
+	for at := item - 3; at >= item-5 && s.o.beside(at, item); at-- {
+		r := s.own(at)
+		if r == nil {
+			continue
+		}
+		sum := 0.0
+		for t := range s.q.terms {
+			sum += float64(r.own[t])
+		}
+		best = max(best, sum)
+	}
+	return best
+}
+
 // factor is what an item is worth whatever its words.
-func (s *search) factor(l *line) float64 {
+func (s *search) factor(l *Line) float64 {
 	f := 1.0
 	if len(s.q.speakers) > 0 && l.Kind == agent.MemoryMessage {
 		if s.q.speakers[l.Speaker] {
@@ -232,6 +279,7 @@ func (s *search) factor(l *line) float64 {
 	if l.Marks&lexis.OnlyAsk != 0 {
 		f *= 1 - s.w.asks
 	}
+	f *= math.Pow(min(2, max(0.35, float64(l.Words)/s.o.average)), s.w.info)
 	if l.Words < 3 {
 		f *= 1 - s.w.short
 	}

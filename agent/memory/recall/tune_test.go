@@ -48,7 +48,7 @@ func TestTune(t *testing.T) {
 	t.Logf("start: %.2f, held %.2f", best, gain(t, held, h))
 	for _, n := range names {
 		was := weights[n]
-		for _, v := range []float64{0, was * 0.5, was * 1.5, was * 2, was + 0.1} {
+		for _, v := range []float64{0, was * 0.5, was * 1.6} {
 			set(n, v)
 			if g := gain(t, c, e); math.Abs(g-best) > 0.15 {
 				t.Logf("%-10s %.3f → %.3f: %+.2f, held %.2f", n, was, v, g-best, gain(t, held, h))
