@@ -34,6 +34,7 @@ CREATE INDEX facts_said ON facts (said, seq);
 CREATE INDEX facts_status ON facts (status, said, seq);
 CREATE INDEX facts_kind ON facts (kind, status, said, seq);
 CREATE INDEX facts_fold ON facts (fold);
+CREATE INDEX facts_current ON facts (id) WHERE status = 'current';
 CREATE INDEX facts_created ON facts (created);
 CREATE INDEX facts_run ON facts (run) WHERE run IS NOT NULL;
 CREATE INDEX facts_successor ON facts (successor) WHERE successor IS NOT NULL;

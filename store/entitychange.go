@@ -103,8 +103,8 @@ func unlistAbout(ctx context.Context, tx bun.IDB, entity agent.ID) error {
 func (s *Store) EntityLinks(ctx context.Context, entity agent.ID, limit int) (neighbours []agent.Entity, links []agent.EntityLink, err error) {
 	var rows []countedEntity
 	err = fixed(s.reader, `SELECT e.*, t.n AS facts FROM (
-			SELECT o.entity, count(*) AS n FROM fact_entities l JOIN facts f ON f.id = l.fact AND f.status = 'current'
-			JOIN fact_entities o ON o.fact = l.fact AND o.entity <> ?1
+			SELECT o.entity, count(*) AS n FROM fact_entities l CROSS JOIN facts f ON f.id = l.fact AND +f.status = 'current'
+			CROSS JOIN fact_entities o ON o.fact = l.fact AND o.entity <> ?1
 			WHERE l.entity = ?1 GROUP BY o.entity ORDER BY n DESC, o.entity LIMIT ?2
 		) t JOIN entities e ON e.id = t.entity ORDER BY t.n DESC, e.name`, entity, min(max(limit, 1), maxPage)).Scan(ctx, &rows)
 	if err != nil || len(rows) == 0 {
@@ -119,8 +119,8 @@ func (s *Store) EntityLinks(ctx context.Context, entity agent.ID, limit int) (ne
 		return nil, nil, s.translate(err)
 	}
 	err = fixed(s.reader, `SELECT a.entity AS a, b.entity AS b, count(*) AS facts
-		FROM fact_entities a JOIN fact_entities b ON b.fact = a.fact AND a.entity < b.entity
-		JOIN facts f ON f.id = a.fact AND f.status = 'current'
+		FROM fact_entities a CROSS JOIN fact_entities b ON b.fact = a.fact AND a.entity < b.entity
+		CROSS JOIN facts f ON f.id = a.fact AND +f.status = 'current'
 		WHERE a.entity IN (SELECT value FROM json_each(?1)) AND b.entity IN (SELECT value FROM json_each(?1))
 		GROUP BY a.entity, b.entity ORDER BY facts DESC, a, b`, asked).Scan(ctx, &links)
 	if err != nil {

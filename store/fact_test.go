@@ -328,3 +328,28 @@ func (f *fixture) onDisk(word string) int {
 	}
 	return n
 }
+
+// A copy in unused space, as SQLite leaves one when it moves rows, is found and goes.
+func TestFinishSweepsLeftovers(t *testing.T) {
+	f := newFixture(t)
+	const secret = "the Quetzalcoatl combination is 73519 and nobody may know"
+	for _, statement := range []string{
+		"PRAGMA secure_delete = 0", "CREATE TABLE spare (t TEXT)", "INSERT INTO spare VALUES ('" + secret + "')", "DROP TABLE spare",
+		"PRAGMA secure_delete = 1", "PRAGMA wal_checkpoint(TRUNCATE)",
+	} {
+		_, err := f.writer.ExecContext(f.ctx, statement)
+		f.ok(err)
+	}
+	if f.onDisk("Quetzalcoatl") == 0 {
+		t.Fatal("there is no leftover")
+	}
+	fact := f.keep(secret)
+	act := memory.Act{ID: agent.NewID(), Facts: []agent.ID{fact.ID}}
+	_, err := f.Hide(f.ctx, act)
+	f.ok(err)
+	_, err = f.Finish(f.ctx, act.ID)
+	f.ok(err)
+	if n := f.onDisk("Quetzalcoatl"); n != 0 {
+		t.Errorf("%d copies are left", n)
+	}
+}

@@ -93,7 +93,7 @@ func parsePlace(s string) (listPlace, error) {
 	return p, nil
 }
 
-// MemoryTotals counts what is remembered. It reads an index of every fact: a few milliseconds for 100,000.
+// MemoryTotals counts what is remembered. It reads every fact: a page asks for it once, not with every change.
 func (s *Store) MemoryTotals(ctx context.Context, owner agent.ID) (agent.MemoryTotals, error) {
 	var t agent.MemoryTotals
 	err := fixed(s.reader, `SELECT
@@ -105,7 +105,7 @@ func (s *Store) MemoryTotals(ctx context.Context, owner agent.ID) (agent.MemoryT
 			count(*) FILTER (WHERE status = 'current' AND kind = 'pattern') AS patterns,
 			count(*) FILTER (WHERE status = 'current' AND pinned = 1) AS pinned,
 			count(*) FILTER (WHERE status = 'current' AND labels LIKE '%"untrusted"%') AS untrusted,
-			coalesce(sum(length(CAST(text AS BLOB))), 0) AS bytes,
+			coalesce(sum(octet_length(text)), 0) AS bytes,
 			(SELECT count(*) FROM entities WHERE owner = ?1) AS entities,
 			(SELECT count(*) FROM episodes) AS episodes,
 			(SELECT count(*) FROM proposals) AS proposals,
