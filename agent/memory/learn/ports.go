@@ -65,6 +65,7 @@ type Options struct {
 	Conversations Conversations
 	Book          Book
 	Episodes      Episodes
+	Shelf         Shelf // for Consolidate; nil where that is never called
 
 	Models agent.Models                        // nil: by phrases only
 	Model  func(t agent.Thread) string         // "provider/name" for a conversation, "" for the default; nil is its own
