@@ -158,7 +158,7 @@ func (r *Remote) ask(ctx context.Context, texts []string, patience time.Duration
 	return nil, r.failed(err)
 }
 
-// explained tells a change of dimensions, which the clients notice too, from other failures.
+// explained adds to a failure what it means for the search.
 func (r *Remote) explained(err error) error {
 	public := agent.PublicOf(err)
 	code := agent.CodeOf(err)

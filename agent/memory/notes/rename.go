@@ -154,7 +154,8 @@ func move(root *os.Root, from, to string) error {
 	return syncDir(root, path.Dir(from))
 }
 
-// Backlinks returns the paths of notes with a link that means this one, sorted.
+// Backlinks returns the paths of notes with a link that means this one, sorted; where several notes bear the same name, also
+// those whose link means another of them.
 func (f *Folder) Backlinks(ctx context.Context, name string) ([]string, error) {
 	if err := checkPath(name); err != nil {
 		return nil, err
