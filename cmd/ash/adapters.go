@@ -8,7 +8,6 @@ import (
 	"ash/agent"
 	"ash/agent/egress"
 	"ash/agent/guard"
-	"ash/agent/identity"
 	"ash/agent/policy"
 	"ash/agent/sandbox"
 	"ash/agent/tool/files"
@@ -58,17 +57,6 @@ func (i inspector) scan(ctx context.Context, place policy.SecurityEvent, text st
 		}
 	}
 	return out
-}
-
-// identityTexts are what the person told of themselves: private wherever it turns up.
-type identityTexts struct{ book *identity.Book }
-
-func (t identityTexts) PrivateTexts(ctx context.Context, _ agent.Situation) ([]string, error) {
-	doc, err := t.book.Read(ctx, identity.User)
-	if err != nil {
-		return nil, err
-	}
-	return []string{doc.Text}, nil
 }
 
 // workplaces keeps the folder a thread's commands last stood in.

@@ -64,6 +64,7 @@ type app struct {
 	files     *attachment.Store
 	providers *llm.Providers
 	hands     *hands
+	mind      *mind
 	feed      *feed.Feed
 	engine    *agent.Engine
 	owner     agent.Person
@@ -137,13 +138,14 @@ func (a *app) openStore(ctx context.Context) (err error) {
 // start wires the engine and the ledger.
 func (a *app) start() {
 	a.feed = feed.New(time.Second / frames)
+	a.mind = newMind(a.store, a.owner.ID, func() config.Config { return a.config.Current().Config() }, a.log)
 	helping := &helpers{store: a.store, feed: a.feed}
 	a.hands = newHands(material{
 		home: a.home, settings: func() config.Config { return a.config.Current().Config() },
-		store: a.store, identity: a.book, attachments: a.files, helpers: helping, log: a.log, reach: a.reach,
+		store: a.store, private: privateTexts{a.book, a.mind}, attachments: a.files, helpers: helping, log: a.log, reach: a.reach,
 	})
 	builder := prompt.New(prompt.Options{
-		Identity: a.book, Blobs: a.files, Redact: a.hands.guard.Redact, Log: a.log,
+		Identity: a.book, Memory: a.mind, Blobs: a.files, Redact: a.hands.guard.Redact, Log: a.log,
 		Settings: func() prompt.Settings {
 			c := a.config.Current().Config()
 			return prompt.Settings{MaxMessages: c.History.MaxContextMessages, MaxTokens: c.Models.MaxTokens}
@@ -164,6 +166,7 @@ func (a *app) start() {
 	a.beside.Go(func() { a.keepLedger(ctx) })
 	a.beside.Go(func() { a.keepUp(ctx) })
 	a.beside.Go(func() { a.tidy(ctx) })
+	a.beside.Go(func() { a.keepMind(ctx) })
 	a.beside.Go(func() { a.minders(ctx) })
 	a.beside.Go(func() {
 		a.config.Follow(ctx, configPoll, func(err error) {

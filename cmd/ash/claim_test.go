@@ -123,6 +123,9 @@ type claim struct {
 
 func newClaim(t *testing.T) *claim {
 	t.Helper()
+	if underRace {
+		t.Skip("hundreds of conversations: run it without the race detector, as .ci/run does beside")
+	}
 	needsBubblewrap(t)
 	c := &claim{t: t, pages: map[string]string{}}
 	c.where = llmtest.Serve(t, http.HandlerFunc(c.serve))

@@ -16,7 +16,6 @@ import (
 	"ash/agent/config"
 	"ash/agent/egress"
 	"ash/agent/guard"
-	"ash/agent/identity"
 	"ash/agent/policy"
 	"ash/agent/sandbox"
 	"ash/agent/tool"
@@ -47,7 +46,7 @@ type material struct {
 	home        string
 	settings    func() config.Config
 	store       *store.Store
-	identity    *identity.Book
+	private     policy.PrivateTexts
 	attachments *attachment.Store
 	helpers     subagent.Helpers
 	log         *slog.Logger
@@ -60,7 +59,7 @@ func newHands(m material) *hands {
 	h.inspector = inspector{h.guard, m.store, m.log}
 	root := func(t agent.Thread) string { return threadRoot(t, m.settings()) }
 	h.policy = policy.New(policy.Options{
-		Rules: m.store, Log: m.store, Private: identityTexts{m.identity}, Root: root, Logger: m.log,
+		Rules: m.store, Log: m.store, Private: m.private, Root: root, Logger: m.log,
 	})
 	h.origins = policy.NewFiles(policy.FilesOptions{
 		Records: m.store, Own: func(folder string) bool { return isOwn(m.settings().Files.Own, folder) }, Logger: m.log,

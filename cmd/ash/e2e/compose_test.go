@@ -214,7 +214,7 @@ func TestWithoutJavaScript(t *testing.T) {
 		b.run(chromedp.SetUploadFiles("#files", []string{textFile(t, "list.txt", "bread and salt")}, chromedp.ByQuery))
 		b.send("No scripts here")
 		b.until(newThread)
-		b.reloadUntil(lastText + ` === "Plain forms work."`)
+		b.reloadUntil(lastText + ` === "Plain forms work." && !document.querySelector("#composer-action .stop")`) // and the turn is over
 		b.until(mine + `[0].innerText.includes("list.txt")`)
 		if !strings.Contains(m.questions()[0], "bread and salt") {
 			t.Error("the attached file did not reach the model")

@@ -1,0 +1,225 @@
+package main
+
+import (
+	"context"
+	"log/slog"
+	"strings"
+	"sync"
+	"time"
+
+	"ash/agent"
+	"ash/agent/config"
+	"ash/agent/identity"
+	"ash/agent/memory"
+	"ash/agent/memory/recall"
+	"ash/agent/prompt"
+	"ash/store"
+)
+
+// mind is what Ash remembers with: the book of facts and what recalls from everything.
+type mind struct {
+	store    *store.Store
+	book     *memory.Book
+	recall   *recall.Engine
+	settings func() config.Config
+	owner    agent.ID
+	log      *slog.Logger
+
+	mu   sync.Mutex // guards what was recalled lately: all rounds of a turn get the same
+	last []recalled
+}
+
+// recalled is what a message brought to mind.
+type recalled struct {
+	message agent.ID
+	items   []agent.Recollection
+}
+
+// lately is how many messages are kept at hand with what they brought to mind.
+const lately = 32
+
+// newMind wires memory.
+func newMind(s *store.Store, owner agent.ID, settings func() config.Config, log *slog.Logger) *mind {
+	m := &mind{store: s, settings: settings, owner: owner, log: log}
+	m.recall = recall.New(recall.Options{Index: s, Tokens: prompt.Tokens})
+	m.book = memory.New(s, memory.Options{Log: log, Window: settings().Memory.Undo})
+	return m
+}
+
+var _ prompt.Memory = (*mind)(nil)
+
+// Core implements prompt.Memory. Helpers know only what they are told.
+func (m *mind) Core(ctx context.Context, t agent.Thread) (agent.Text, error) {
+	if t.ParentCall != "" {
+		return agent.Text{}, nil
+	}
+	facts, left, err := m.book.Core(ctx, m.owner)
+	if err != nil {
+		return agent.Text{}, err
+	}
+	var out agent.Text
+	var b strings.Builder
+	for _, f := range facts {
+		b.WriteString("- " + f.Text + "\n")
+		out.Labels = out.Labels.Union(f.Labels, remembered)
+	}
+	if left > 0 {
+		m.log.Warn("the core of memory is larger than its room in a prompt", "left out", left)
+	}
+	out.Text = b.String()
+	return out, nil
+}
+
+// remembered is the label of all that memory gives: the person's, not to leave the machine unasked.
+var remembered = agent.Labels{{Source: "memory", Kind: agent.LabelPrivate, Private: true}}
+
+// Recall implements prompt.Memory. What goes wrong is told to the log: an answer without memories is better than none.
+func (m *mind) Recall(ctx context.Context, r agent.PromptRequest) ([]agent.Recollection, error) {
+	room := m.settings().Memory.RecallTokens
+	newest := newestWords(r.Path)
+	if room == 0 || newest.ID == "" || r.Thread.ParentCall != "" {
+		return nil, nil
+	}
+	if items, ok := m.known(newest.ID); ok {
+		return items, nil
+	}
+	query := recall.Query{Text: newest.Text(), Tokens: room, Leave: map[string]bool{}}
+	for _, said := range r.Path {
+		query.Leave[string(said.ID)] = true
+	}
+	items, err := m.recall.Recall(ctx, query)
+	if err != nil {
+		if ctx.Err() != nil {
+			return nil, err
+		}
+		m.log.Warn("nothing could be recalled", "thread", r.Thread.ID, "error", err)
+		return nil, nil
+	}
+	for i := range items {
+		items[i].Labels = items[i].Labels.Union(remembered)
+	}
+	m.keep(newest.ID, items)
+	return items, nil
+}
+
+// newestWords is the last message of the person.
+func newestWords(path []agent.Message) agent.Message {
+	for i := len(path) - 1; i >= 0; i-- {
+		if path[i].Role == agent.RoleUser {
+			return path[i]
+		}
+	}
+	return agent.Message{}
+}
+
+func (m *mind) known(message agent.ID) ([]agent.Recollection, bool) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for _, r := range m.last {
+		if r.message == message {
+			return r.items, true
+		}
+	}
+	return nil, false
+}
+
+func (m *mind) keep(message agent.ID, items []agent.Recollection) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.last = append(m.last, recalled{message, items})
+	if len(m.last) > lately {
+		m.last = m.last[1:]
+	}
+}
+
+// drop forgets what was recalled lately: memory has changed.
+func (m *mind) drop() {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.last = nil
+}
+
+// privateTexts are what the person told of themselves: private wherever it turns up.
+type privateTexts struct {
+	book *identity.Book
+	mind *mind
+}
+
+// PrivateTexts implements policy.PrivateTexts: USER.md, the core, and what the replies of the situation were given.
+func (t privateTexts) PrivateTexts(ctx context.Context, s agent.Situation) ([]string, error) {
+	doc, err := t.book.Read(ctx, identity.User)
+	if err != nil {
+		return nil, err
+	}
+	out := []string{doc.Text}
+	core, _, err := t.mind.book.Core(ctx, t.mind.owner)
+	if err != nil {
+		return nil, err
+	}
+	for _, f := range core {
+		out = append(out, f.Text)
+	}
+	for _, m := range s.Path {
+		if m.Role != agent.RoleAssistant {
+			continue
+		}
+		items, err := t.mind.receipt(ctx, m.ID)
+		if err != nil {
+			return nil, err
+		}
+		for _, item := range items {
+			out = append(out, item.Text)
+		}
+	}
+	return out, nil
+}
+
+// receipt returns the memories a reply was given, as they are now: what was forgotten meanwhile is left out.
+func (m *mind) receipt(ctx context.Context, message agent.ID) ([]agent.Recollection, error) {
+	items, err := m.store.Receipt(ctx, message)
+	if err != nil || len(items) == 0 {
+		return nil, err
+	}
+	numbers, err := m.store.ItemNumbers(ctx, items)
+	if err != nil {
+		return nil, err
+	}
+	now, err := m.recall.Read(ctx, numbers)
+	if err != nil {
+		return nil, err
+	}
+	text := make(map[string]agent.Recollection, len(now))
+	for _, r := range now {
+		text[string(r.Kind)+r.Ref] = r
+	}
+	out := make([]agent.Recollection, 0, len(items))
+	for _, item := range items {
+		if r, ok := text[string(item.Kind)+item.Ref]; ok {
+			r.Why, r.Score = item.Why, item.Score
+			out = append(out, r)
+		}
+	}
+	return out, nil
+}
+
+// expiryRound is how often facts are looked at whose time is over, and forgetting that has become final.
+const expiryRound = time.Minute
+
+// keepMind retires what has expired and makes final what was forgotten, until ctx ends.
+func (a *app) keepMind(ctx context.Context) {
+	ticker := time.NewTicker(expiryRound)
+	defer ticker.Stop()
+	for {
+		if _, err := a.mind.book.FinishDue(ctx); err != nil && ctx.Err() == nil {
+			a.log.Warn("what was forgotten could not be made final; it is tried again", "error", err)
+		}
+		if _, err := a.mind.book.Expire(ctx); err != nil && ctx.Err() == nil {
+			a.log.Warn("facts whose time is over could not be retired", "error", err)
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-ticker.C:
+		}
+	}
+}
