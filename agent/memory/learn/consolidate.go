@@ -260,10 +260,13 @@ func (t *tidying) offer(ctx context.Context, f agent.Fact, why string) error {
 		}
 	}
 	if n >= maxOffered || f.Pinned {
-		return ctx.Err()
+		return nil
+	}
+	if waits, err := t.l.o.Book.Retiring(ctx, f.ID); err != nil || waits {
+		return err
 	}
 	t.propose = append(t.propose, agent.Proposal{
 		ID: agent.NewID(), Run: t.run.ID, Action: agent.ActionRetire, Fact: f, Why: t.l.o.Redact(why), Created: t.now,
 	})
-	return ctx.Err()
+	return nil
 }

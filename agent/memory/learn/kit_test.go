@@ -168,6 +168,10 @@ func (h *house) Known(_ context.Context, _ agent.ID, text string) (bool, error) 
 		slices.ContainsFunc(h.proposals, func(p agent.Proposal) bool { return same(p.Fact.Text) }), nil
 }
 
+func (h *house) Retiring(_ context.Context, fact agent.ID) (bool, error) {
+	return slices.ContainsFunc(h.proposals, func(p agent.Proposal) bool { return p.Action == agent.ActionRetire && p.Fact.ID == fact }), nil
+}
+
 func (h *house) Forgotten(_ context.Context, text string) (bool, error) {
 	return h.forgotten != "" && strings.Contains(text, h.forgotten), nil
 }

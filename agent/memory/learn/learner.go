@@ -177,7 +177,7 @@ func (l *Learner) attempt(ctx context.Context, thread agent.ID) {
 	}
 	switch {
 	case ctx.Err() != nil:
-	case errors.Is(cause, errStirred):
+	case errors.Is(cause, errStirred), agent.CodeOf(err) == agent.CodeConflict: // somebody writes, or changed what would be changed
 		l.queue[thread] = &waiting{due: time.Now().Add(l.o.Bounds.Idle), tries: w.tries}
 	case agent.CodeOf(err) == agent.CodeNotFound: // the conversation is gone
 	case err != nil:

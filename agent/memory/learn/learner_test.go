@@ -126,6 +126,30 @@ func TestBacksOff(t *testing.T) {
 	})
 }
 
+// TestLongTurns rests in the middle of a turn that takes an hour: that costs no try.
+func TestLongTurns(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := newHouse()
+		h.answers(`{}`)
+		l, stop := live(t, h, nil)
+		defer stop()
+		thread := h.say("", "Remember that I like tea.")
+		h.mu.Lock()
+		h.turns[thread] = agent.TurnRunning
+		h.mu.Unlock()
+		l.Rested(thread)
+		time.Sleep(time.Hour)
+		h.mu.Lock()
+		h.turns[thread] = agent.TurnDone
+		h.mu.Unlock()
+		time.Sleep(2*time.Minute + time.Second)
+		synctest.Wait()
+		if h.count() != 1 || h.runs[0].Failure != nil || len(h.prompts) != 1 {
+			t.Errorf("%d runs, %d calls", h.count(), len(h.prompts))
+		}
+	})
+}
+
 func TestMalformedTwice(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := newHouse()

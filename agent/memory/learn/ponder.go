@@ -117,7 +117,9 @@ func (t *tidying) byModel(ctx context.Context, pairs []alikePair, episodes []age
 		t.run.Failure = &agent.Failure{Code: agent.CodeOf(err), Public: agent.PublicOf(err)}
 		return false, nil
 	}
-	t.judge(a, pairs)
+	if err := t.judge(ctx, a, pairs); err != nil {
+		return true, err
+	}
 	return true, t.patterns(ctx, a, episodes)
 }
 
@@ -184,48 +186,41 @@ func readTidyAnswer(text string) (tidyAnswer, error) {
 }
 
 // judge takes up what a model said of pairs. It merges by itself only what differs in no name, number or negation.
-func (t *tidying) judge(a tidyAnswer, pairs []alikePair) {
-	for _, id := range a.Same[:min(len(a.Same), maxAskedOf)] {
+func (t *tidying) judge(ctx context.Context, a tidyAnswer, pairs []alikePair) error {
+	pick := func(id string) (alikePair, bool) {
 		i, ok := numbered(id, 'p')
 		if !ok || i >= len(pairs) || !t.open(pairs[i].a) || !t.open(pairs[i].b) {
+			return alikePair{}, false
+		}
+		return pairs[i], true
+	}
+	for _, id := range a.Same[:min(len(a.Same), maxAskedOf)] {
+		p, ok := pick(id)
+		if !ok {
 			continue
 		}
-		p := pairs[i]
 		if t.mode == Automatic && equalMarks(p.a.Text, p.b.Text) {
 			t.join([]agent.Fact{p.a, p.b})
 			continue
 		}
-		t.offerEnd(p.a, p.b, "It seems to say the same as: ")
+		if err := t.offer(ctx, p.b, "It seems to say the same as: "+agent.Clip(p.a.Text, 200)); err != nil {
+			return err
+		}
 	}
 	for _, o := range a.Outdated[:min(len(a.Outdated), maxOffered)] {
-		i, ok := numbered(o.Pair, 'p')
-		if !ok || i >= len(pairs) || !t.open(pairs[i].a) || !t.open(pairs[i].b) {
+		p, ok := pick(o.Pair)
+		old, stays := p.a, p.b
+		switch {
+		case !ok || o.Old != "a" && o.Old != "b":
 			continue
+		case o.Old == "b":
+			old, stays = p.b, p.a
 		}
-		p := pairs[i]
-		switch o.Old {
-		case "a":
-			t.offerEnd(p.b, p.a, "It seems to be overtaken by: ")
-		case "b":
-			t.offerEnd(p.a, p.b, "It seems to be overtaken by: ")
+		if err := t.offer(ctx, old, "It seems to be overtaken by: "+agent.Clip(stays.Text, 200)); err != nil {
+			return err
 		}
 	}
-}
-
-// offerEnd proposes to retire old in favour of stays.
-func (t *tidying) offerEnd(stays, old agent.Fact, why string) {
-	n := 0
-	for _, p := range t.propose {
-		if p.Fact.ID == old.ID || p.Fact.ID == stays.ID {
-			return
-		}
-		n++
-	}
-	if n < 2*maxOffered {
-		t.propose = append(t.propose, agent.Proposal{
-			ID: agent.NewID(), Run: t.run.ID, Action: agent.ActionRetire, Fact: old, Why: t.l.o.Redact(why + agent.Clip(stays.Text, 200)), Created: t.now,
-		})
-	}
+	return nil
 }
 
 // equalMarks reports whether two statements have the same names and numbers, and turn the same round.

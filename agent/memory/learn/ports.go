@@ -38,6 +38,8 @@ type Book interface {
 	Concerning(ctx context.Context, owner agent.ID, text string, limit int) ([]agent.Fact, error)
 	// Known reports whether a current fact or a waiting proposal says the same, or the person declined it before.
 	Known(ctx context.Context, owner agent.ID, text string) (bool, error)
+	// Retiring reports whether a proposal to retire a fact waits.
+	Retiring(ctx context.Context, fact agent.ID) (bool, error)
 	// Forgotten reports whether a text says what was forgotten.
 	Forgotten(ctx context.Context, text string) (bool, error)
 	// Keep stores an outcome in one transaction: the run, its changes as they are, and its proposals. CodeConflict when a

@@ -84,7 +84,7 @@ func (r *pass) keep(ctx context.Context, k kept) error {
 	case k.swap == nil && !k.explicit && k.attribute == "" && !grounded(k.text, quote, own):
 		why = "This is not quite what you said."
 	}
-	secret := false
+	var secret bool
 	if k.text, quote, secret = r.redact(k.text, quote); k.text == "" {
 		return nil
 	}
@@ -209,6 +209,11 @@ func (r *pass) expire(ctx context.Context, e expired) error {
 			why = "It may no longer hold."
 		}
 		if why != "" {
+			if waits, err := r.l.o.Book.Retiring(ctx, f.ID); err != nil {
+				return err
+			} else if waits {
+				continue
+			}
 			r.propose = append(r.propose, agent.Proposal{
 				ID: agent.NewID(), Run: r.run.ID, Action: agent.ActionRetire, Fact: f, Why: r.l.o.Redact(why), Created: r.run.Created,
 			})

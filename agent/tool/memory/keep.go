@@ -109,7 +109,7 @@ func (r rememberer) Run(ctx context.Context, env tool.Env, a rememberArguments, 
 	if err != nil {
 		return agent.ToolOutcome{}, err
 	}
-	told := false
+	var told bool
 	f.Source, f.Labels, told = r.source(ctx, env.Labels, env.Call, f.Text)
 	kept, known, err := r.o.Book.Remember(ctx, f, told)
 	if err != nil {
