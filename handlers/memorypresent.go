@@ -2,7 +2,6 @@ package handlers
 
 import (
 	"context"
-	"net/url"
 	"slices"
 	"strings"
 	"time"
@@ -176,7 +175,7 @@ func messageURL(thread, message agent.ID) string {
 
 // noteURL is the page of a note.
 func noteURL(path string) string {
-	return "/memory/notes/file?" + url.Values{"path": {path}}.Encode()
+	return pages.NoteURL(path)
 }
 
 // episode presents what a conversation was about.

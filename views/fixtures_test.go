@@ -1,6 +1,7 @@
 package views_test
 
 import (
+	"maps"
 	"time"
 
 	"github.com/a-h/templ"
@@ -299,10 +300,10 @@ func hits() []components.Hit {
 
 // fixtures are all pages in the states worth looking at, by name.
 func fixtures() map[string]templ.Component {
-	p := page("Memory", layouts.Memory)
 	failed := pages.Failure{Page: page("Not found", ""), Status: 404, Public: "That conversation does not exist, or no longer does.", Trace: "5f2c9a"}
 	failed.Notices = []components.Notice{{Kind: components.NoticeInfo, Text: "“Tax folder clean-up” is deleted.", Undo: &components.Undo{Label: "Undo", Action: "/chat/x/restore", CSRF: "token"}}, {Kind: components.NoticeError, Text: "The disk is full. Free some space, then send it again."}}
-	return map[string]templ.Component{
+	all := memoryFixtures()
+	maps.Copy(all, map[string]templ.Component{
 		"chat":          chat(conversation()).Show(),
 		"chat-states":   chat(states()).Show(),
 		"chat-cards":    chat(cards()).Show(),
@@ -330,9 +331,9 @@ func fixtures() map[string]templ.Component {
 		"setup-looking": setup(true).Show(),
 		"search":        pages.Search{Page: page("Search", layouts.Chat), Query: "lisbon", Hits: hits(), Capped: true}.Show(),
 		"failure":       failed.Show(),
-		"memory":        pages.MemoryLater(p).Show(),
 		"vault":         pages.VaultLater(page("Vault", layouts.Vault)).Show(),
 		"menu":          pages.ThreadMenu{Page: page("Lisbon", layouts.Chat), Head: components.ThreadHead{ID: thread, Title: "Lisbon in March", CSRF: "token"}}.Show(),
 		"edit":          pages.EditMessage{Page: page("Edit", layouts.Chat), Message: conversation()[0], Form: "f"}.Show(),
-	}
+	})
+	return all
 }

@@ -10,7 +10,7 @@ import (
 	"ash/handlers"
 )
 
-// Routes are the parts that answer. All but Control and Memory are required.
+// Routes are the parts that answer. All but Control, Memory and Notes are required.
 type Routes struct {
 	Problem     func(echo.Context, handlers.Problem) error // how a failed request is shown
 	Chat        *handlers.Chat
@@ -24,6 +24,7 @@ type Routes struct {
 	Setup       *handlers.Setup
 	Tools       *handlers.Tools
 	Memory      *handlers.Memory // nil: a page that says what will stand there
+	Notes       *handlers.Notes  // nil with Memory
 	Later       *handlers.Later
 	Thread      echo.HandlerFunc  // the event stream of a page with a conversation
 	House       echo.HandlerFunc  // the event stream of all other pages
@@ -138,7 +139,7 @@ func memoryRoutes(r Routes) []route {
 	if h == nil {
 		return []route{{get, "/memory", page, r.Later.Memory}}
 	}
-	return []route{
+	return slices.Concat(noteRoutes(r.Notes), []route{
 		{get, "/memory", page, h.Show},
 		{get, "/memory/new", page, h.New},
 		{post, "/memory/new", page, h.Remember},
@@ -159,6 +160,24 @@ func memoryRoutes(r Routes) []route {
 		{get, "/memory/runs/:run", page, h.Run},
 		{post, "/memory/runs/:run/undo", page, h.UndoRun},
 		{get, "/memory/growth", page, h.Growth},
+	})
+}
+
+func noteRoutes(h *handlers.Notes) []route {
+	if h == nil {
+		return nil
+	}
+	return []route{
+		{get, "/memory/notes", page, h.List},
+		{post, "/memory/notes/new", page, h.New},
+		{get, "/memory/notes/file", page, h.Show},
+		{post, "/memory/notes/file", upload, h.Save}, // a note may be longer than other forms
+		{post, "/memory/notes/preview", upload, h.Preview},
+		{get, "/memory/notes/link", page, h.Link},
+		{post, "/memory/notes/rename", page, h.Rename},
+		{post, "/memory/notes/delete", page, h.Delete},
+		{post, "/memory/notes/restore", page, h.Restore},
+		{post, "/memory/notes/vouch", page, h.Vouch},
 	}
 }
 

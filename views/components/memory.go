@@ -45,6 +45,9 @@ func EntityPath(id agent.ID) string { return "/memory/entities/" + string(id) }
 // FactPath is the page of a fact.
 func FactPath(id agent.ID) string { return "/memory/facts/" + string(id) }
 
+// joined lists why something was found.
+func joined(why []string) string { return strings.Join(why, " + ") }
+
 func (m Memory) plain() string { return Unmarked(m.Text) }
 
 // Unmarked is a text without its marks.
@@ -104,9 +107,10 @@ const MaxGraphNodes = 10
 // The graph's measures, in its own units.
 const (
 	graphWidth  = 420
-	graphHeight = 310
+	graphHeight = 276
 	graphX      = 158
 	graphY      = 112
+	graphMiddle = 130
 	graphLabel  = 13 // characters
 )
 
@@ -115,7 +119,7 @@ func graphBox() string { return fmt.Sprintf("0 0 %d %d", graphWidth, graphHeight
 // place returns where node i is drawn.
 func (g Graph) place(i int) (x, y float64) {
 	angle := 2*math.Pi*(float64(i)+0.5)/float64(max(len(g.Nodes), 1)) - math.Pi/2
-	return graphWidth/2 + graphX*math.Cos(angle), graphHeight/2 - 8 + graphY*math.Sin(angle)
+	return graphWidth/2 + graphX*math.Cos(angle), graphMiddle + graphY*math.Sin(angle)
 }
 
 // stroke is a line of the graph as it is drawn.
@@ -135,7 +139,7 @@ func (g Graph) strokes() []stroke {
 	}
 	for i, n := range g.Nodes {
 		x, y := g.place(i)
-		line(graphWidth/2, graphHeight/2-8, x, y, n.Weight, "tie near")
+		line(graphWidth/2, graphMiddle, x, y, n.Weight, "tie near")
 	}
 	return out
 }
@@ -149,7 +153,7 @@ func (g Graph) dot(i int) dot {
 }
 
 func (g Graph) centre() dot {
-	return dot{unit(graphWidth / 2), unit(graphHeight/2 - 8), unit(graphHeight/2 + 22), clipRunes(g.Centre, graphLabel+5), "dot centre"}
+	return dot{unit(graphWidth / 2), unit(graphMiddle), unit(graphMiddle + 30), clipRunes(g.Centre, graphLabel+5), "dot centre"}
 }
 
 func (g Graph) label() string {
@@ -187,7 +191,7 @@ const (
 	growthBars   = 40 // the lower part, of what each week brought
 )
 
-func growthBox() string { return fmt.Sprintf("0 0 %d %d", growthWidth, growthHeight+18) }
+func growthBox() string { return fmt.Sprintf("0 0 %d %d", growthWidth, growthHeight) }
 
 func (g Growth) most() (holding, moved int) {
 	for _, w := range g.Weeks {

@@ -60,6 +60,10 @@ type Forgotten struct {
 	CSRF string
 }
 
+func (f Forgotten) sentence() string {
+	return "Forgotten: " + f.What + ". Until " + f.Due + " you can take it back; after that it is gone for good."
+}
+
 func (f Forgotten) path(do string) string { return "/memory/forgettings/" + string(f.ID) + "/" + do }
 
 // MemorySources are what the form offers.

@@ -686,7 +686,7 @@ func (p MemoryGrowth) Show() templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 63, "<figcaption class=\"fine\"><span class=\"key area\">holding</span> <span class=\"key new\">learned that week</span> <span class=\"key end\">replaced or let go</span> <span class=\"grow\">")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 63, "<figcaption class=\"fine\"><span class=\"swatch area\">holding</span> <span class=\"swatch new\">learned that week</span> <span class=\"swatch end\">replaced or let go</span> <span class=\"grow\">")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}

@@ -1,0 +1,343 @@
+package handlers
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"path"
+	"strings"
+
+	"github.com/labstack/echo/v4"
+
+	"ash/agent"
+	"ash/agent/identity"
+	"ash/agent/memory/notes"
+	"ash/views/components"
+	"ash/views/layouts"
+	"ash/views/pages"
+)
+
+const (
+	notesPage  = 100 // entries of a folder on a page
+	trashShown = 20
+	maxNote    = 800 // characters of a path
+)
+
+// Notes are the pages of the person's Markdown notes.
+type Notes struct {
+	*Frame
+	Folder  NoteFolder
+	Beside  NoteLinks
+	Waiting func(ctx context.Context) (int, error) // proposals, for the tab; nil: none
+}
+
+// NoteFolder keeps the notes as files. Its place is package notes.
+type NoteFolder interface {
+	List(ctx context.Context, folder, after string, limit int) (page []notes.Entry, more bool, err error)
+	// Read returns a note as it is now; one that is not there is Missing.
+	Read(ctx context.Context, name string) (notes.Note, error)
+	// Save is CodeConflict with a *notes.Conflict inside when the note is not what the text was made from.
+	Save(ctx context.Context, d notes.Draft) (notes.Note, error)
+	Rename(ctx context.Context, from, to, base string) (notes.Renamed, error)
+	Delete(ctx context.Context, name, base string) (notes.Trashed, error)
+	Restore(ctx context.Context, id agent.ID) (notes.Note, error)
+}
+
+// NoteLinks knows what leads where, what was deleted, and whose words a note is.
+type NoteLinks interface {
+	Backlinks(ctx context.Context, name string) ([]string, error)
+	// Resolve returns the note that a wiki link's target means, CodeNotFound for none.
+	Resolve(ctx context.Context, target string) (string, error)
+	Trash(ctx context.Context, limit int) ([]notes.Trashed, error)
+	// Vouch makes a note the person's own as it is now.
+	Vouch(ctx context.Context, name, hash string) error
+}
+
+// List answers GET /memory/notes?folder=.
+func (h *Notes) List(c echo.Context) error {
+	ctx := c.Request().Context()
+	frame, err := h.plain(c, "Notes", layouts.Memory)
+	if err != nil {
+		return err
+	}
+	folder := strings.Trim(c.QueryParam("folder"), "/")
+	page := pages.Notes{Page: frame, Folder: visible(folder), Later: c.QueryParam("after") != "", Counts: map[pages.MemoryTab]int{}}
+	page.Crumbs = noteCrumbs(folder)
+	list, more, err := h.Folder.List(ctx, folder, c.QueryParam("after"), notesPage)
+	if err != nil {
+		return err
+	}
+	for _, e := range list {
+		page.Items = append(page.Items, h.noteRow(e))
+	}
+	if more && len(list) > 0 {
+		page.Next = further(c, list[len(list)-1].Path)
+	}
+	if h.Waiting != nil {
+		n, err := h.Waiting(ctx)
+		if err != nil {
+			return err
+		}
+		page.Counts[pages.TabWaiting] = n
+	}
+	gone, err := h.Beside.Trash(ctx, trashShown)
+	if err != nil {
+		return err
+	}
+	for _, g := range gone {
+		shown := pages.NoteGone{ID: g.ID, Path: visible(g.Path), When: "deleted " + waited(h.Now().Sub(g.Deleted)), CSRF: Token(c)}
+		if string(g.ID) == c.QueryParam("deleted") {
+			page.Deleted = &shown
+		}
+		page.Trash = append(page.Trash, shown)
+	}
+	return render(c, http.StatusOK, page.Show())
+}
+
+func (h *Notes) noteRow(e notes.Entry) pages.NoteRow {
+	r := pages.NoteRow{Path: e.Path, Name: visible(e.Name), Folder: e.Folder, Problem: visible(e.Problem), Sources: strangers(e.Labels)}
+	if e.Folder {
+		return r
+	}
+	r.When, r.Size = e.Modified.In(h.Zone).Format("2 Jan 2006"), components.Bytes(e.Size)
+	if !strings.EqualFold(e.Title, e.Name) {
+		r.Title = visible(agent.Clip(e.Title, 160))
+	}
+	return r
+}
+
+// noteCrumbs are the folders above one, the top first; none above the top.
+func noteCrumbs(folder string) []pages.Choice {
+	if folder == "" || folder == "." {
+		return nil
+	}
+	out := []pages.Choice{{Title: "Notes"}}
+	for i, r := range folder {
+		if r == '/' {
+			out = append(out, pages.Choice{Value: folder[:i], Title: visible(path.Base(folder[:i]))})
+		}
+	}
+	return out
+}
+
+// New answers POST /memory/notes/new: an empty note, open in the editor.
+func (h *Notes) New(c echo.Context) error {
+	name, err := line(c, "name", maxNote)
+	if err != nil {
+		return err
+	}
+	folder, err := line(c, "folder", maxNote)
+	if err != nil {
+		return err
+	}
+	file, err := notes.Path(path.Join(folder, strings.Trim(name, "/")))
+	if err != nil {
+		return err
+	}
+	heading := strings.TrimSuffix(path.Base(file), path.Ext(file))
+	_, err = h.Folder.Save(c.Request().Context(), notes.Draft{Path: file, Text: "# " + heading + "\n\n"})
+	var there *notes.Conflict
+	if err != nil && !errors.As(err, &there) { // one of that name is opened
+		return err
+	}
+	return see(c, pages.NoteURL(file))
+}
+
+// Show answers GET /memory/notes/file?path=.
+func (h *Notes) Show(c echo.Context) error {
+	note, err := h.Folder.Read(c.Request().Context(), c.QueryParam("path"))
+	if err != nil {
+		return err
+	}
+	if note.Missing {
+		return agent.Errorf(agent.CodeNotFound, "There is no note of that name. It may have been deleted or moved in another editor.")
+	}
+	page, err := h.editor(c, note)
+	if err != nil {
+		return err
+	}
+	page.Saved = c.QueryParam("saved") == "1"
+	return render(c, http.StatusOK, page.Show())
+}
+
+// editor is the page of a note.
+func (h *Notes) editor(c echo.Context, n notes.Note) (pages.Note, error) {
+	title := visible(agent.Clip(n.Title, 160))
+	if title == "" {
+		title = visible(strings.TrimSuffix(path.Base(n.Path), path.Ext(n.Path)))
+	}
+	frame, err := h.plain(c, title, layouts.Memory)
+	if err != nil {
+		return pages.Note{}, err
+	}
+	page := pages.Note{
+		Page: frame, Path: n.Path, Title: title, Text: n.Text, Base: n.Hash, Preview: h.notePreview(n.Text), Size: components.Bytes(n.Size),
+		MaxLength: notes.MaxText, Problem: visible(n.Problem), Missing: n.Missing, Sources: strangers(n.Labels),
+		Crumbs: append([]pages.Choice{{Title: "Notes"}}, folderCrumbs(n.Path)...),
+	}
+	if !n.Modified.IsZero() {
+		page.Changed = "Changed " + n.Modified.In(h.Zone).Format("2 January 2006, 15:04")
+	}
+	switch {
+	case n.Cut:
+		page.Fixed = "Only the beginning of this note is shown: it is too long to be edited here. Use another editor."
+	case n.Immutable:
+		page.Fixed = "Saving it here would lose a part of it. Use another editor."
+	}
+	if !n.Missing {
+		page.Backlinks, err = h.Beside.Backlinks(c.Request().Context(), n.Path)
+	}
+	return page, err
+}
+
+// folderCrumbs are the folders a note stands in, below the top.
+func folderCrumbs(file string) []pages.Choice {
+	dir := path.Dir(file)
+	if dir == "." {
+		return nil
+	}
+	above := noteCrumbs(dir)
+	return append(above[1:], pages.Choice{Value: dir, Title: visible(path.Base(dir))})
+}
+
+// Save answers POST /memory/notes/file. Whoever saves second gets both texts and decides.
+func (h *Notes) Save(c echo.Context) error {
+	f, err := noteForm(c)
+	if err != nil {
+		return err
+	}
+	words, err := text(c, "text")
+	if err != nil {
+		return err
+	}
+	_, err = h.Folder.Save(c.Request().Context(), notes.Draft{Path: f.path, Base: f.base, Text: words})
+	var conflict *notes.Conflict
+	if errors.As(err, &conflict) {
+		return h.conflict(c, words, conflict.Current)
+	}
+	if err != nil {
+		return err
+	}
+	return see(c, pages.NoteURL(f.path)+"&saved=1")
+}
+
+// conflict shows the stored text beside the one that could not be saved.
+func (h *Notes) conflict(c echo.Context, mine string, theirs notes.Note) error {
+	page, err := h.editor(c, theirs)
+	if err != nil {
+		return err
+	}
+	page.Gone = theirs.Missing
+	page.Conflict = &pages.Conflict{
+		Mine: mine, Theirs: theirs.Text, Base: theirs.Hash, At: theirs.Modified.In(h.Zone), Lines: diffLines(identity.Compare(theirs.Text, mine)),
+	}
+	page.Text, page.Preview, page.Fixed = mine, h.notePreview(mine), ""
+	return render(c, http.StatusConflict, page.Show())
+}
+
+// noteFields are the fields that every form of a note has.
+type noteFields struct{ path, base string }
+
+func noteForm(c echo.Context) (f noteFields, err error) {
+	if f.path, err = text(c, "path"); err != nil {
+		return f, err
+	}
+	f.base, err = line(c, "base", 64)
+	return f, err
+}
+
+// Preview answers POST /memory/notes/preview.
+func (h *Notes) Preview(c echo.Context) error {
+	words, err := text(c, "text")
+	if err != nil {
+		return err
+	}
+	return c.HTML(http.StatusOK, h.notePreview(words))
+}
+
+// Rename answers POST /memory/notes/rename.
+func (h *Notes) Rename(c echo.Context) error {
+	f, err := noteForm(c)
+	if err != nil {
+		return err
+	}
+	to, err := line(c, "to", maxNote)
+	if err != nil {
+		return err
+	}
+	if to, err = notes.Path(strings.Trim(to, "/")); err != nil {
+		return err
+	}
+	if to == f.path {
+		return see(c, pages.NoteURL(to))
+	}
+	if _, err := h.Folder.Rename(c.Request().Context(), f.path, to, f.base); err != nil {
+		return err
+	}
+	return see(c, pages.NoteURL(to))
+}
+
+// Delete answers POST /memory/notes/delete.
+func (h *Notes) Delete(c echo.Context) error {
+	f, err := noteForm(c)
+	if err != nil {
+		return err
+	}
+	gone, err := h.Folder.Delete(c.Request().Context(), f.path, f.base)
+	if err != nil {
+		return err
+	}
+	to := pages.NotesURL("")
+	if dir := path.Dir(f.path); dir != "." {
+		if _, _, err := h.Folder.List(c.Request().Context(), dir, "", 1); err == nil { // else it went with its last note
+			to = pages.NotesURL(dir)
+		}
+	}
+	mark := "?"
+	if strings.Contains(to, "?") {
+		mark = "&"
+	}
+	return see(c, to+mark+"deleted="+string(gone.ID))
+}
+
+// Restore answers POST /memory/notes/restore.
+func (h *Notes) Restore(c echo.Context) error {
+	word, err := line(c, "note", 64)
+	if err != nil {
+		return err
+	}
+	id, err := agent.ParseID(word)
+	if err != nil {
+		return err
+	}
+	n, err := h.Folder.Restore(c.Request().Context(), id)
+	if err != nil {
+		return err
+	}
+	return see(c, pages.NoteURL(n.Path))
+}
+
+// Vouch answers POST /memory/notes/vouch: the person says that a note is their own.
+func (h *Notes) Vouch(c echo.Context) error {
+	f, err := noteForm(c)
+	if err != nil {
+		return err
+	}
+	if err := h.Beside.Vouch(c.Request().Context(), f.path, f.base); err != nil {
+		return err
+	}
+	return see(c, pages.NoteURL(f.path))
+}
+
+// Link answers GET /memory/notes/link?to=: what a wiki link means.
+func (h *Notes) Link(c echo.Context) error {
+	to, err := clean(c.QueryParam("to"))
+	if err != nil {
+		return err
+	}
+	file, err := h.Beside.Resolve(c.Request().Context(), agent.Clip(to, maxNote))
+	if err != nil {
+		return err
+	}
+	return c.Redirect(http.StatusSeeOther, pages.NoteURL(file))
+}
