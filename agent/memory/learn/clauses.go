@@ -65,15 +65,7 @@ func abbreviated(s string) bool {
 	return word != "" && len(word) <= 2 && strings.Trim(word, "0123456789") == ""
 }
 
-var (
-	fenced   = regexp.MustCompile("(?s)```.*?(?:```|\\z)|~~~.*?(?:~~~|\\z)|`[^`\n]+`")
-	cited    = regexp.MustCompile(`(?m)^[ \t]*(?:>|\|).*$`)
-	quoted   = regexp.MustCompile(`"[^"]+"|“[^”]+”|„[^“”"]+[“”"]|«[^»]+»|»[^«]+«`)
-	headed   = regexp.MustCompile(`(?mi)^[ \t]*(?:from|to|cc|subject|date|sent|von|an|betreff|datum|gesendet)[ \t]*:[^\n]*$`)
-	forwards = regexp.MustCompile(`(?mi)^[ \t]*(?:-{3,}.*(?:forwarded|original|weitergeleitete|ursprüngliche).*|on .{4,80} wrote:|am .{4,80} schrieb.{0,80}:)[ \t]*$`)
-)
-
-// blanked stands where something is quoted.
+// blanked stands where something is b.quoted.
 const blanked = 0x1f
 
 // hide blanks what the person quotes: code, cited lines, mails passed on, and quotations that are sentences. Offsets stay.
@@ -86,20 +78,20 @@ func (b *phrasebook) hide(text string) string {
 			}
 		}
 	}
-	for _, re := range []*regexp.Regexp{fenced, cited} {
+	for _, re := range []*regexp.Regexp{b.fenced, b.cited} {
 		for _, at := range re.FindAllStringIndex(text, -1) {
 			blank(at[0], at[1])
 		}
 	}
-	for _, at := range quoted.FindAllStringIndex(text, -1) {
+	for _, at := range b.quoted.FindAllStringIndex(text, -1) {
 		if len(strings.Fields(text[at[0]:at[1]])) > 3 || sentenceStart(text[:at[0]]) {
 			blank(at[0], at[1])
 		}
 	}
-	if len(headed.FindAllStringIndex(text, 3)) >= 2 { // a mail: the head and all below
-		blank(headed.FindStringIndex(text)[0], len(text))
+	if len(b.headed.FindAllStringIndex(text, 3)) >= 2 { // a mail: the head and all below
+		blank(b.headed.FindStringIndex(text)[0], len(text))
 	}
-	if at := forwards.FindStringIndex(text); at != nil {
+	if at := b.forwards.FindStringIndex(text); at != nil {
 		blank(at[0], len(text))
 	}
 	return string(out)

@@ -228,8 +228,8 @@ func better(a, b agent.Fact) bool {
 func (t *tidying) contradictions(ctx context.Context) error {
 	latest := map[string]agent.Fact{}
 	for _, f := range t.facts { // the latest said first
-		key := t.l.phrases.attributeOf(f.Text)
-		if key == "" || manyValued(key) || !t.open(f) || f.Labels.Untrusted() {
+		key := t.l.phrases().attributeOf(f.Text)
+		if key == "" || t.l.phrases().manyValued(key) || !t.open(f) || f.Labels.Untrusted() {
 			continue
 		}
 		key += "\x00" + memory.Normal(f.Subject)

@@ -22,8 +22,8 @@ var errStirred = errors.New("somebody writes")
 // Learner learns from conversations that rest. It is safe for concurrent use.
 type Learner struct {
 	o       Options
-	phrases *phrasebook
-	stirred chan struct{} // holds one: the queue has changed
+	phrases func() *phrasebook // made on first use
+	stirred chan struct{}      // holds one: the queue has changed
 
 	mu      sync.Mutex
 	queue   map[agent.ID]*waiting
@@ -46,7 +46,7 @@ type running struct {
 // New returns a Learner. It does nothing until Run.
 func New(o Options) *Learner {
 	return &Learner{
-		o: o.complete(), phrases: newPhrasebook(),
+		o: o.complete(), phrases: sync.OnceValue(newPhrasebook),
 		stirred: make(chan struct{}, 1), queue: map[agent.ID]*waiting{},
 	}
 }

@@ -33,8 +33,24 @@ func newPhrasebook() *phrasebook {
 			`rollenspiel|geschichte|gedicht|roman|erfunden|übersetz\w*|korrigier\w*|umformulier\w*|schreib(?:e)? (?:mir )?(?:eine?n?|den) |zum beispiel|z\.\s?b\.|stell dir vor|angenommen)`),
 		openings: re(`^(?:is|are|was|were|do|does|did|can|could|would|will|should|has|have|had|what|who|whom|whose|where|when|why|how|which|` +
 			`ist|sind|war|weißt|kennst|erinnerst|hast|habe|kann|kannst|was|wer|wen|wem|wo|wann|warum|wieso|wie|welche\w*)\b`),
+
+		noValue: regexp.MustCompile(`(?i)^(?:not|nicht|kein\w*|n't|that|dass|to|how|why|whether|ob|if|wenn|when|what|who|it|this|them|\?+|\.+)\b`),
+		loosely: re(`^(?:hope|fear|peace|night|home$|the (?:moment|weekend)|least|all|a hurry|the past|my head|der hoffnung|angst|der nacht|ordnung|einer stunde|sich|der regel)\b`),
+		passing: re(`^(?:so|too|very|really|pretty|quite|just|still|already|always|never|gone|broken|slow|slower|fast|late|dead|down|up|full|empty|wrong|right|ready|done|fine|good|bad|ok|okay|great|better|worse|` +
+			`stuck|lost|cold|hot|sore|tired|busy|here|there|killing|hurting|running|failing|crashing|getting|going|driving|making|on fire|at risk|unclear|simple|clear|about|` +
+			`zu|sehr|so|ganz|schon|noch|immer|nie|weg|kaputt|langsam|spät|leer|voll|falsch|richtig|fertig|gut|schlecht|krank|müde|hier|da|dort|unklar|klar|einfach)\b|\w+ing$`),
+		unsaid: re(`^(?:.* )?(?:question|point|problem|issue|guess|idea|thoughts?|opinion|view|understanding|concern|impression|suggestion|answer|reply|request|code|error|output|program|function|tests?|` +
+			`file|script|query|server|build|input|prompt|task|bad|mistake|fault|turn|feeling|pleasure|head|back|computer|laptop|screen|internet|connection|wifi|day|week|morning|evening|life|hope|fear|advice|bet|take|reason|excuse|aim here|intention|` +
+			`frage|punkt|problem|idee|gedanke|meinung|ansicht|eindruck|vorschlag|antwort|bitte|fehler|ausgabe|programm|funktion|datei|skript|abfrage|aufgabe|schuld|gefühl|kopf|rücken|rechner|tag|woche|leben|hoffnung|angst|rat|grund|ziel dabei)$`),
+		many: re(`(?:^| )(?:friend|colleague|brother|sister|son|daughter|child|kid|cousin|uncle|aunt|nephew|niece|neighbou?r|hobby|hobbies|pet|dog|cat|client|customer|project|goal|allergy|language|interest|` +
+			`freund|freundin|kollege|kollegin|bruder|schwester|sohn|tochter|kind|cousine|onkel|tante|neffe|nichte|nachbar|nachbarin|haustier|hund|katze|kunde|kundin|projekt|ziel|allergie|sprache)s?$`),
+		fenced:   regexp.MustCompile("(?s)```.*?(?:```|\\z)|~~~.*?(?:~~~|\\z)|`[^`\n]+`"),
+		cited:    regexp.MustCompile(`(?m)^[ \t]*(?:>|\|).*$`),
+		quoted:   regexp.MustCompile(`"[^"]+"|“[^”]+”|„[^“”"]+[“”"]|«[^»]+»|»[^«]+«`),
+		headed:   regexp.MustCompile(`(?mi)^[ \t]*(?:from|to|cc|subject|date|sent|von|an|betreff|datum|gesendet)[ \t]*:[^\n]*$`),
+		forwards: regexp.MustCompile(`(?mi)^[ \t]*(?:-{3,}.*(?:forwarded|original|weitergeleitete|ursprüngliche).*|on .{4,80} wrote:|am .{4,80} schrieb.{0,80}:)[ \t]*$`),
 	}
-	b.patterns = append(english(), german()...)
+	b.patterns = append(b.english(), b.german()...)
 	return b
 }
 
@@ -42,33 +58,16 @@ func re(s string) *regexp.Regexp { return regexp.MustCompile(`(?i)` + s) }
 
 func fixed(key string) func([]string) string { return func([]string) string { return key } }
 
-// loosely are values that make "I live in" or "I work at" say nothing of a place.
-var loosely = re(`^(?:hope|fear|peace|night|home$|the (?:moment|weekend)|least|all|a hurry|the past|my head|der hoffnung|angst|der nacht|ordnung|einer stunde|sich|der regel)\b`)
-
-// passing are states that pass, after "my X is".
-var passing = re(`^(?:so|too|very|really|pretty|quite|just|still|already|always|never|gone|broken|slow|slower|fast|late|dead|down|up|full|empty|wrong|right|ready|done|fine|good|bad|ok|okay|great|better|worse|` +
-	`stuck|lost|cold|hot|sore|tired|busy|here|there|killing|hurting|running|failing|crashing|getting|going|driving|making|on fire|at risk|unclear|simple|clear|about|` +
-	`zu|sehr|so|ganz|schon|noch|immer|nie|weg|kaputt|langsam|spät|leer|voll|falsch|richtig|fertig|gut|schlecht|krank|müde|hier|da|dort|unklar|klar|einfach)\b|\w+ing$`)
-
-// unsaid are things of one's own that pass or are no attribute.
-var unsaid = re(`^(?:.* )?(?:question|point|problem|issue|guess|idea|thoughts?|opinion|view|understanding|concern|impression|suggestion|answer|reply|request|code|error|output|program|function|tests?|` +
-	`file|script|query|server|build|input|prompt|task|bad|mistake|fault|turn|feeling|pleasure|head|back|computer|laptop|screen|internet|connection|wifi|day|week|morning|evening|life|hope|fear|advice|bet|take|reason|excuse|aim here|intention|` +
-	`frage|punkt|problem|idee|gedanke|meinung|ansicht|eindruck|vorschlag|antwort|bitte|fehler|ausgabe|programm|funktion|datei|skript|abfrage|aufgabe|schuld|gefühl|kopf|rücken|rechner|tag|woche|leben|hoffnung|angst|rat|grund|ziel dabei)$`)
-
-// many are things one may have several of.
-var many = re(`(?:^| )(?:friend|colleague|brother|sister|son|daughter|child|kid|cousin|uncle|aunt|nephew|niece|neighbou?r|hobby|hobbies|pet|dog|cat|client|customer|project|goal|allergy|language|interest|` +
-	`freund|freundin|kollege|kollegin|bruder|schwester|sohn|tochter|kind|cousine|onkel|tante|neffe|nichte|nachbar|nachbarin|haustier|hund|katze|kunde|kundin|projekt|ziel|allergie|sprache)s?$`)
-
 // manyValued reports whether a person may have several of what an attribute names.
-func manyValued(attribute string) bool {
+func (b *phrasebook) manyValued(attribute string) bool {
 	name, ok := strings.CutPrefix(attribute, "my ")
-	return attribute == "prefers" || ok && many.MatchString(name)
+	return attribute == "prefers" || ok && b.many.MatchString(name)
 }
 
 // mine is the attribute of "my X is".
-func mine(groups []string) string {
+func (b *phrasebook) mine(groups []string) string {
 	name := memory.Normal(groups[0])
-	if name == "" || len(strings.Fields(name)) > 5 || unsaid.MatchString(name) {
+	if name == "" || len(strings.Fields(name)) > 5 || b.unsaid.MatchString(name) {
 		return ""
 	}
 	switch name {
@@ -79,33 +78,33 @@ func mine(groups []string) string {
 	return "my " + name
 }
 
-func english() []pattern {
+func (b *phrasebook) english() []pattern {
 	return []pattern{
-		{re: re(`^my (?:full |first |real )?name(?: is|(?:'|’)s) (?:actually |really )?([^,;]+)$`), attribute: fixed("name"), kind: agent.FactCore, confidence: 0.9, refuse: passing},
+		{re: re(`^my (?:full |first |real )?name(?: is|(?:'|’)s) (?:actually |really )?([^,;]+)$`), attribute: fixed("name"), kind: agent.FactCore, confidence: 0.9, refuse: b.passing},
 		{re: re(`^(?:please |you (?:can|may|should) )?(?:just )?call me ([^,;]+)$`), attribute: fixed("called"), kind: agent.FactCore, confidence: 0.9, refuse: re(`^(?:a|an|the|when|if|at|on|in|back|tomorrow|later|crazy|old|later|again)\b`)},
-		{re: re(`^i(?:'m| am|’m)? (?:now )?liv(?:e|ing) (?:now )?in ([^,;]+(?:, [A-Z][^,;]+)?)$`), attribute: fixed("lives"), confidence: 0.9, refuse: loosely},
+		{re: re(`^i(?:'m| am|’m)? (?:now )?liv(?:e|ing) (?:now )?in ([^,;]+(?:, [A-Z][^,;]+)?)$`), attribute: fixed("lives"), confidence: 0.9, refuse: b.loosely},
 		{re: re(`^(?:i|we)(?:'ve| have|’ve)? (?:just |recently )?moved (?:house |back )?to ([^,;]+?)(?: (?:yesterday|today|last \w+|this \w+|in \w+(?: \d{4})?|recently|a \w+ ago))?$`), attribute: fixed("lives"), corrects: true, confidence: 0.9,
 			text: func(_ string, g []string) string { return "I live in " + g[0] }},
-		{re: re(`^i(?:'m| am|’m)? (?:now )?work(?:ing)? (?:now )?(?:at|for) ([^,;]+)$`), attribute: fixed("works"), confidence: 0.9, refuse: loosely},
+		{re: re(`^i(?:'m| am|’m)? (?:now )?work(?:ing)? (?:now )?(?:at|for) ([^,;]+)$`), attribute: fixed("works"), confidence: 0.9, refuse: b.loosely},
 		{re: re(`^i work (?:now )?as (an? [^,;]+)$`), attribute: fixed("job"), confidence: 0.9},
 		{re: re(`^i(?:'d| would|’d)? (?:really |much )?prefer (.+)$`), attribute: fixed("prefers"), confidence: 0.8},
-		{re: re(`^my ([\pL\pN'’ -]{2,60}?)(?: is| are|(?:'|’)s) (?:now |actually |called |named )*(.+)$`), attribute: mine, confidence: 0.7, refuse: passing},
+		{re: re(`^my ([\pL\pN'’ -]{2,60}?)(?: is| are|(?:'|’)s) (?:now |actually |called |named )*(.+)$`), attribute: b.mine, confidence: 0.7, refuse: b.passing},
 	}
 }
 
-func german() []pattern {
+func (b *phrasebook) german() []pattern {
 	return []pattern{
-		{re: re(`^(?:mein name ist|ich heiße|ich heisse) (?:eigentlich |jetzt )?([^,;]+)$`), attribute: fixed("name"), kind: agent.FactCore, confidence: 0.9, refuse: passing},
+		{re: re(`^(?:mein name ist|ich heiße|ich heisse) (?:eigentlich |jetzt )?([^,;]+)$`), attribute: fixed("name"), kind: agent.FactCore, confidence: 0.9, refuse: b.passing},
 		{re: re(`^(?:bitte )?(?:nenn|nenne) mich (?:bitte |einfach |doch )*([^,;]+)$`), attribute: fixed("called"), kind: agent.FactCore, confidence: 0.9},
 		{re: re(`^(?:du kannst|du darfst) mich (?:einfach |gern |gerne )*([^,;]+) nennen$`), attribute: fixed("called"), kind: agent.FactCore, confidence: 0.9},
-		{re: re(`^ich (?:wohne|lebe) (?:jetzt |nun |inzwischen |mittlerweile )?(?:in|im|bei|auf) ([^,;]+)$`), attribute: fixed("lives"), confidence: 0.9, refuse: loosely},
+		{re: re(`^ich (?:wohne|lebe) (?:jetzt |nun |inzwischen |mittlerweile )?(?:in|im|bei|auf) ([^,;]+)$`), attribute: fixed("lives"), confidence: 0.9, refuse: b.loosely},
 		{re: re(`^(?:ich bin|wir sind) (?:\w+ ){0,2}?nach ([^,;]+?) (?:um)?gezogen$`), attribute: fixed("lives"), corrects: true, confidence: 0.9,
 			text: func(_ string, g []string) string { return "Ich wohne in " + g[0] }},
-		{re: re(`^ich arbeite (?:jetzt |nun )?(?:bei|beim|für|an der|am) ([^,;]+)$`), attribute: fixed("works"), confidence: 0.9, refuse: loosely},
+		{re: re(`^ich arbeite (?:jetzt |nun )?(?:bei|beim|für|an der|am) ([^,;]+)$`), attribute: fixed("works"), confidence: 0.9, refuse: b.loosely},
 		{re: re(`^ich arbeite (?:jetzt )?als ([^,;]+)$`), attribute: fixed("job"), confidence: 0.9},
 		{re: re(`^ich (?:bevorzuge|mag lieber|hätte lieber|habe lieber) (.+)$`), attribute: fixed("prefers"), confidence: 0.8},
 		{re: re(`^mir (?:ist|sind) (.+) lieber$`), attribute: fixed("prefers"), confidence: 0.8},
-		{re: re(`^mein(?:e|en)? ([\pL\pN' -]{2,60}?) (?:ist|sind|heißt|heisst|heißen|lautet) (?:jetzt |nun |eigentlich |nicht mehr .{1,60}? sondern )*(.+)$`), attribute: mine, confidence: 0.7, refuse: passing},
+		{re: re(`^mein(?:e|en)? ([\pL\pN' -]{2,60}?) (?:ist|sind|heißt|heisst|heißen|lautet) (?:jetzt |nun |eigentlich |nicht mehr .{1,60}? sondern )*(.+)$`), attribute: b.mine, confidence: 0.7, refuse: b.passing},
 	}
 }
 

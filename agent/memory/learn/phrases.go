@@ -20,6 +20,14 @@ type phrasebook struct {
 	unreal   *regexp.Regexp // what makes a statement none: a condition, a wish, a tale
 	tale     *regexp.Regexp // what makes a whole message one
 	openings *regexp.Regexp // how questions begin
+
+	noValue *regexp.Regexp // values that say nothing, or the contrary
+	loosely *regexp.Regexp // values that make "I live in" or "I work at" say nothing of a place
+	passing *regexp.Regexp // states that pass, after "my X is"
+	unsaid  *regexp.Regexp // things of one's own that pass or are no attribute
+	many    *regexp.Regexp // things one may have several of
+
+	fenced, cited, quoted, headed, forwards *regexp.Regexp // what the person quotes
 }
 
 // pattern is one way to say something of oneself. Its last group is the value.
@@ -147,7 +155,7 @@ func (b *phrasebook) match(text string) (kept, bool) {
 		groups := m[1:]
 		value := trimValue(groups[len(groups)-1])
 		groups[len(groups)-1] = value
-		if value == "" || len(strings.Fields(value)) > 14 || p.refuse != nil && p.refuse.MatchString(value) || noValue.MatchString(value) {
+		if value == "" || len(strings.Fields(value)) > 14 || p.refuse != nil && p.refuse.MatchString(value) || b.noValue.MatchString(value) {
 			continue
 		}
 		key := p.attribute(groups)
@@ -167,9 +175,6 @@ func (b *phrasebook) match(text string) (kept, bool) {
 	return kept{}, false
 }
 
-// noValue are values that say nothing, or the contrary.
-var noValue = regexp.MustCompile(`(?i)^(?:not|nicht|kein\w*|n't|that|dass|to|how|why|whether|ob|if|wenn|when|what|who|it|this|them|\?+|\.+)\b`)
-
 // attributeOf returns what a statement says something of; "" when phrases do not see it.
 func (b *phrasebook) attributeOf(text string) string {
 	k, ok := b.match(strings.TrimRight(strings.TrimSpace(text), ".!"))
@@ -184,7 +189,7 @@ func (b *phrasebook) alike(fact, like string) bool {
 	if memory.Normal(fact) == memory.Normal(like) {
 		return true
 	}
-	if key := b.attributeOf(fact); key != "" && key == b.attributeOf(like) && !manyValued(key) {
+	if key := b.attributeOf(fact); key != "" && key == b.attributeOf(like) && !b.manyValued(key) {
 		return true
 	}
 	v, list, hits := vocabularyOf(fact), terms(like), 0

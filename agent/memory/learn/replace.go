@@ -11,7 +11,7 @@ import (
 func (r *pass) replaced(k kept) (old []agent.Fact, ask string) {
 	for _, f := range r.standing() {
 		named := slices.Contains(k.replaces, f.ID)
-		same := k.attribute != "" && r.l.phrases.attributeOf(f.Text) == k.attribute && sameSubject(f.Subject, k.subject)
+		same := k.attribute != "" && r.l.phrases().attributeOf(f.Text) == k.attribute && sameSubject(f.Subject, k.subject)
 		if !named && !same {
 			continue
 		}
@@ -20,7 +20,7 @@ func (r *pass) replaced(k kept) (old []agent.Fact, ask string) {
 		}
 		old = append(old, f)
 	}
-	if len(k.replaces) == 0 && k.attribute != "" && manyValued(k.attribute) {
+	if len(k.replaces) == 0 && k.attribute != "" && r.l.phrases().manyValued(k.attribute) {
 		// Of a friend there may be several: only what is said to be a correction takes the place of the one there is.
 		if !k.corrects || len(old) != 1 {
 			old = slices.DeleteFunc(old, func(f agent.Fact) bool { return !sameText(f.Text, k.text) })

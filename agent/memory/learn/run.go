@@ -97,7 +97,7 @@ func (l *Learner) over(ctx context.Context, m material, tries int) error {
 
 // collect finds what to keep: by phrases, and by a model when there is one.
 func (r *pass) collect(ctx context.Context, tries int) error {
-	plain := r.l.phrases.read(r.m.said)
+	plain := r.l.phrases().read(r.m.said)
 	found, asked, err := r.byModel(ctx, tries)
 	if err != nil {
 		return err

@@ -233,7 +233,7 @@ func (r *pass) expire(ctx context.Context, e expired) error {
 func (r *pass) meant(e expired) []agent.Fact {
 	var out []agent.Fact
 	for _, f := range r.facts {
-		if e.fact != "" && f.ID == e.fact || e.fact == "" && r.l.phrases.alike(f.Text, e.like) {
+		if e.fact != "" && f.ID == e.fact || e.fact == "" && r.l.phrases().alike(f.Text, e.like) {
 			out = append(out, f)
 		}
 	}
