@@ -107,26 +107,32 @@ func (h *house) Path(_ context.Context, head agent.ID, limit int) ([]agent.Messa
 	return nil, agent.Errorf(agent.CodeNotFound, "gone")
 }
 
-func (h *house) Unlearned(ctx context.Context, since time.Time, limit int) ([]agent.ID, error) {
+func (h *house) Unlearned(_ context.Context, since time.Time, limit int) ([]agent.ID, error) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
 	var out []agent.ID
-	for id := range h.threads {
-		last, _ := h.Learned(ctx, id)
-		if p := h.paths[id]; len(p) > 0 && p[len(p)-1].ID != last && p[len(p)-1].Created.After(since) && len(out) < limit {
+	for id, p := range h.paths {
+		if last := p[len(p)-1]; last.ID != h.through(id) && last.Created.After(since) && len(out) < limit {
 			out = append(out, id)
 		}
 	}
 	return out, nil
 }
 
+// through needs the lock.
+func (h *house) through(thread agent.ID) agent.ID {
+	for _, r := range slices.Backward(h.runs) {
+		if r.Thread == thread {
+			return r.Through
+		}
+	}
+	return ""
+}
+
 func (h *house) Learned(_ context.Context, thread agent.ID) (agent.ID, error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	for _, r := range slices.Backward(h.runs) {
-		if r.Thread == thread {
-			return r.Through, nil
-		}
-	}
-	return "", nil
+	return h.through(thread), nil
 }
 
 func (h *house) Concerning(_ context.Context, _ agent.ID, _ string, limit int) ([]agent.Fact, error) {
@@ -225,8 +231,9 @@ func (h *house) Stream(ctx context.Context, p agent.Prompt) iter.Seq2[agent.Delt
 		}
 		h.mu.Lock()
 		h.prompts = append(h.prompts, text)
+		reply := h.answer
 		h.mu.Unlock()
-		answer, err := h.answer(ctx, p)
+		answer, err := reply(ctx, p)
 		if err != nil {
 			yield(agent.Delta{}, err)
 			return
