@@ -138,11 +138,14 @@ func (a *app) openStore(ctx context.Context) (err error) {
 // start wires the engine and the ledger.
 func (a *app) start() {
 	a.feed = feed.New(time.Second / frames)
+	ctx, cancel := context.WithCancel(context.Background())
+	a.stopping = cancel
 	a.mind = newMind(a.store, a.owner.ID, func() config.Config { return a.config.Current().Config() }, a.log)
+	a.mind.openNotes(ctx)
 	helping := &helpers{store: a.store, feed: a.feed}
 	a.hands = newHands(material{
 		home: a.home, settings: func() config.Config { return a.config.Current().Config() },
-		store: a.store, private: privateTexts{a.book, a.mind}, attachments: a.files, helpers: helping, log: a.log, reach: a.reach,
+		store: a.store, private: privateTexts{a.book, a.mind}, mind: a.mind, attachments: a.files, helpers: helping, log: a.log, reach: a.reach,
 	})
 	builder := prompt.New(prompt.Options{
 		Identity: a.book, Memory: a.mind, Blobs: a.files, Redact: a.hands.guard.Redact, Log: a.log,
@@ -161,12 +164,12 @@ func (a *app) start() {
 	if n, err := a.engine.StopOrphans(context.Background()); err != nil || n > 0 {
 		a.log.Warn("helpers that nobody waits for any more were stopped", "helpers", n, "error", err)
 	}
-	ctx, cancel := context.WithCancel(context.Background())
-	a.stopping = cancel
 	a.beside.Go(func() { a.keepLedger(ctx) })
 	a.beside.Go(func() { a.keepUp(ctx) })
 	a.beside.Go(func() { a.tidy(ctx) })
 	a.beside.Go(func() { a.keepMind(ctx) })
+	a.beside.Go(func() { a.learnOn(ctx) })
+	a.beside.Go(func() { a.useEmbedder(ctx) })
 	a.beside.Go(func() { a.minders(ctx) })
 	a.beside.Go(func() {
 		a.config.Follow(ctx, configPoll, func(err error) {
@@ -239,6 +242,9 @@ func (a *app) close(ctx context.Context) error {
 		errs = append(errs, a.rest(ctx))
 		a.stopping()
 		a.beside.Wait()
+	}
+	if a.mind != nil {
+		errs = append(errs, a.mind.close())
 	}
 	if a.hands != nil {
 		errs = append(errs, a.hands.close(ctx))

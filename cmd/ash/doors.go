@@ -6,6 +6,7 @@ import (
 	"runtime/debug"
 	"time"
 
+	"ash/agent"
 	"ash/agent/config"
 	"ash/agent/prompt"
 	"ash/handlers"
@@ -60,6 +61,11 @@ func (a *app) routes(address string) web.Routes {
 			Security: securityPage{a.store}, Config: a.config,
 			Trier: trier{a.engine, a.owner.ID}, Halter: halter{a.engine, a.hands.sandbox},
 		},
+		Memory: &handlers.Memory{
+			Frame: frame, Owner: a.owner.ID, Facts: a.store, Entities: a.store, Totals: a.store, Recall: memorySearch{a.mind},
+			Records: a.store, Book: a.mind.book, Decider: a.mind.book, Forgetter: a.mind.book,
+		},
+		Notes:   a.notesPage(frame),
 		Later:   &handlers.Later{Frame: frame},
 		Thread:  events.Thread,
 		House:   events.House,
@@ -67,6 +73,21 @@ func (a *app) routes(address string) web.Routes {
 		Control: control.Register,
 		Assets:  static.Handler(),
 	}
+}
+
+// memorySearch is the search of the Memory page.
+type memorySearch struct{ mind *mind }
+
+func (s memorySearch) Recall(ctx context.Context, query string, k int) ([]agent.Recollection, error) {
+	return s.mind.search(ctx, query, k)
+}
+
+// notesPage is nil where there are no notes.
+func (a *app) notesPage(frame *handlers.Frame) *handlers.Notes {
+	if a.mind.notes == nil {
+		return nil
+	}
+	return &handlers.Notes{Frame: frame, Folder: a.mind.notes, Beside: a.mind.notes, Waiting: a.store.ProposalCount}
 }
 
 // ready says whether Ash can take messages.

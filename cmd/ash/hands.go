@@ -47,6 +47,7 @@ type material struct {
 	settings    func() config.Config
 	store       *store.Store
 	private     policy.PrivateTexts
+	mind        *mind
 	attachments *attachment.Store
 	helpers     subagent.Helpers
 	log         *slog.Logger
@@ -80,6 +81,7 @@ func newHands(m material) *hands {
 		askperson.New(),
 		subagent.New(subagent.Options{Helpers: m.helpers, Tools: h.names, Log: m.log}),
 	)
+	all = append(all, memoryTools(m.mind, h.guard.Redact)...)
 	h.box = tool.NewBox(tool.Options{
 		Policy: h.policy, Inspector: h.inspector, Files: m.attachments, Redact: h.guard.Redact,
 		Root: root, Parallel: func() map[tool.Family]int { return lanes(m.settings().Tools.Parallel) }, Log: m.log,

@@ -11,6 +11,8 @@ import (
 	"ash/agent/config"
 	"ash/agent/identity"
 	"ash/agent/memory"
+	"ash/agent/memory/embed"
+	"ash/agent/memory/notes"
 	"ash/agent/memory/recall"
 	"ash/agent/prompt"
 	"ash/store"
@@ -21,6 +23,10 @@ type mind struct {
 	store    *store.Store
 	book     *memory.Book
 	recall   *recall.Engine
+	notes    *notes.Folder // nil where the folder cannot be used
+	meaning  *embed.Index
+	static   *embed.Static // nil without one
+	indexing sync.Mutex    // one taking up of notes at a time
 	settings func() config.Config
 	owner    agent.ID
 	log      *slog.Logger
@@ -40,10 +46,46 @@ const lately = 32
 
 // newMind wires memory.
 func newMind(s *store.Store, owner agent.ID, settings func() config.Config, log *slog.Logger) *mind {
-	m := &mind{store: s, settings: settings, owner: owner, log: log}
-	m.recall = recall.New(recall.Options{Index: s, Tokens: prompt.Tokens})
-	m.book = memory.New(s, memory.Options{Log: log, Window: settings().Memory.Undo})
+	m := &mind{store: s, settings: settings, owner: owner, log: log, meaning: embed.NewIndex(s, embed.Options{Log: log})}
+	m.recall = recall.New(recall.Options{Index: s, Ranker: ranker{m.meaning}, Tokens: prompt.Tokens})
+	m.book = memory.New(s, memory.Options{
+		Index: refresher{m}, Meaning: meanings{m.meaning}, Log: log, Window: settings().Memory.Undo,
+		OnChange: func(memory.Touched) { m.drop() },
+	})
 	return m
+}
+
+// ranker finds by meaning.
+type ranker struct{ index *embed.Index }
+
+func (r ranker) Nearest(ctx context.Context, query string, k int) ([]recall.Candidate, error) {
+	near, err := r.index.Nearest(ctx, query, k)
+	out := make([]recall.Candidate, len(near))
+	for i, n := range near {
+		out[i] = recall.Candidate{Item: n.Item, Score: n.Score}
+	}
+	return out, err
+}
+
+// meanings gives tombstones their meaning.
+type meanings struct{ index *embed.Index }
+
+func (m meanings) Meaning(ctx context.Context, text string) ([]float32, string, error) {
+	code, space, err := m.index.Meaning(ctx, text)
+	out := make([]float32, len(code))
+	for i, x := range code {
+		out[i] = float32(int8(x)) //nolint:gosec // signed bytes
+	}
+	return out, space, err
+}
+
+// refresher has the index follow what changed.
+type refresher struct{ mind *mind }
+
+func (r refresher) Refresh(ctx context.Context, _ memory.Touched) error {
+	r.mind.drop()
+	defer r.mind.meaning.Wake()
+	return r.mind.recall.CatchUp(ctx)
 }
 
 var _ prompt.Memory = (*mind)(nil)

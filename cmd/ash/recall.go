@@ -17,7 +17,6 @@ import (
 	"ash/agent"
 	"ash/agent/memory/archive"
 	"ash/agent/memory/recall"
-	"ash/agent/prompt"
 	"ash/handlers"
 	"ash/store"
 )
@@ -40,7 +39,7 @@ func (r remembering) ImportMessages(ctx context.Context, list []archive.Message)
 
 // newRemembering makes the memory that the command line reaches.
 func (a *app) newRemembering() remembering {
-	return remembering{recall.New(recall.Options{Index: a.store, Tokens: prompt.Tokens}), a.store}
+	return remembering{a.mind.recall, a.store}
 }
 
 // recall asks memory.

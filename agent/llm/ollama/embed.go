@@ -73,3 +73,6 @@ func (e *embedder) failed(err error) error {
 	f.Model = agent.ModelRef{Provider: e.client.conn.Settings.Name, Name: e.model}
 	return &agent.Error{Code: f.Code(), Public: f.Public(), Err: &f}
 }
+
+// Embeddings returns an embedder of that model whose dimensions are not known yet.
+func (c *client) Embeddings(model string) agent.Embedder { return &embedder{client: c, model: model} }

@@ -88,3 +88,6 @@ func (e *Embedder) batch(ctx context.Context, texts []string) ([][]float32, erro
 	}
 	return out, nil
 }
+
+// Embeddings returns an embedder of that model whose dimensions are not known yet.
+func (c *Client) Embeddings(model string) agent.Embedder { return c.Embedder(model, 0) }

@@ -1,0 +1,191 @@
+package main
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"ash/agent"
+	"ash/agent/config"
+	"ash/agent/memory"
+	"ash/agent/memory/learn"
+	"ash/agent/memory/recall"
+	"ash/store"
+)
+
+// What learning asks for, given by the store, the book of facts and recall.
+
+// newLearner wires learning. It does nothing until it runs.
+func (a *app) newLearner() *learn.Learner {
+	settings := func() config.Memory { return a.config.Current().Config().Memory }
+	return learn.New(learn.Options{
+		Owner: a.owner.ID, Conversations: conversations{a.store, a.mind}, Book: learning{a.mind}, Episodes: a.store, Shelf: a.store,
+		Models: a.providers, Model: func(t agent.Thread) string { return learningModel(settings(), t) },
+		Mode:    func() learn.Mode { return learn.Mode(settings().Learn) },
+		Inspect: func(ctx context.Context, text string) []agent.Finding { return a.hands.inspector.file(ctx, "", text) },
+		Redact:  a.hands.guard.Redact,
+		Learned: func(_ context.Context, thread agent.ID, o learn.Outcome) {
+			items := make([]agent.ID, len(o.Run.Changes))
+			for i, c := range o.Run.Changes {
+				items[i] = c.Fact
+			}
+			a.mind.drop()
+			a.feed.Publish(agent.Envelope{Thread: thread, Event: agent.MemoryEvent{Learned: true, Items: items}})
+		},
+		Log:    a.log,
+		Bounds: learn.Bounds{Idle: settings().Rest},
+	})
+}
+
+// learningModel names the model that learns from a conversation.
+func learningModel(s config.Memory, t agent.Thread) string {
+	if s.LearnModel != (agent.ModelRef{}) {
+		return s.LearnModel.String()
+	}
+	return t.Model
+}
+
+// conversations are the messages that are learned from, each answer with the memories it was given.
+type conversations struct {
+	*store.Store
+	mind *mind
+}
+
+func (c conversations) Path(ctx context.Context, head agent.ID, limit int) ([]agent.Message, error) {
+	path, err := c.Store.Path(ctx, head, limit)
+	if err != nil {
+		return nil, err
+	}
+	for i, m := range path {
+		if m.Role != agent.RoleAssistant {
+			continue
+		}
+		if path[i].Recalled, err = c.mind.receipt(ctx, m.ID); err != nil {
+			return nil, err
+		}
+	}
+	return path, nil
+}
+
+// learning is the book as learning sees it.
+type learning struct{ mind *mind }
+
+var _ learn.Book = learning{}
+
+func (l learning) Learned(ctx context.Context, thread agent.ID) (agent.ID, error) {
+	run, err := l.mind.store.LearnedThrough(ctx, thread)
+	return run.Through, err
+}
+
+// Concerning implements learn.Book: what recall finds, then the core.
+func (l learning) Concerning(ctx context.Context, owner agent.ID, text string, limit int) ([]agent.Fact, error) {
+	found, err := l.mind.recall.Recall(ctx, recall.Query{Text: text, Limit: limit, Kinds: []agent.MemoryKind{agent.MemoryFact}})
+	if err != nil {
+		return nil, err
+	}
+	var out []agent.Fact
+	for _, r := range found {
+		f, err := l.mind.store.Fact(ctx, agent.ID(r.Ref))
+		switch {
+		case agent.CodeOf(err) == agent.CodeNotFound: // forgotten in this instant
+		case err != nil:
+			return nil, err
+		case f.Status == agent.FactCurrent && f.Owner == owner:
+			out = append(out, f)
+		}
+	}
+	core, _, err := l.mind.book.Core(ctx, owner)
+	if err != nil {
+		return nil, err
+	}
+	for _, f := range core {
+		if len(out) < limit && !slices.ContainsFunc(out, func(x agent.Fact) bool { return x.ID == f.ID }) {
+			out = append(out, f)
+		}
+	}
+	return out, nil
+}
+
+// Known implements learn.Book.
+func (l learning) Known(ctx context.Context, owner agent.ID, text string) (bool, error) {
+	same, err := l.mind.store.SameFacts(ctx, owner, memory.Fingerprint(text))
+	if err != nil {
+		return false, err
+	}
+	if slices.ContainsFunc(same, func(f agent.Fact) bool { return f.Status == agent.FactCurrent }) {
+		return true, nil
+	}
+	return l.waits(ctx, func(p agent.Proposal) bool {
+		return p.Action == agent.ActionKeep && memory.Normal(p.Fact.Text) == memory.Normal(text)
+	})
+}
+
+// Retiring implements learn.Book.
+func (l learning) Retiring(ctx context.Context, fact agent.ID) (bool, error) {
+	return l.waits(ctx, func(p agent.Proposal) bool { return p.Action == agent.ActionRetire && p.Fact.ID == fact })
+}
+
+// waits reports whether a proposal that is like this waits for the person.
+func (l learning) waits(ctx context.Context, like func(agent.Proposal) bool) (bool, error) {
+	for after := ""; ; {
+		page, next, err := l.mind.store.Proposals(ctx, after, 200)
+		if err != nil || slices.ContainsFunc(page, like) {
+			return err == nil, err
+		}
+		if next == "" {
+			return false, nil
+		}
+		after = next
+	}
+}
+
+func (l learning) Forgotten(ctx context.Context, text string) (bool, error) {
+	return l.mind.book.Forgotten(ctx, text)
+}
+
+func (l learning) Keep(ctx context.Context, o learn.Outcome) error {
+	_, err := l.mind.book.Apply(ctx, memory.Step{Changes: o.Run.Changes, Run: &o.Run, Propose: o.Propose})
+	return err
+}
+
+// consolidateEvery is how often memory is tidied.
+const consolidateEvery = 24 * time.Hour
+
+// learnOn learns from conversations that rest, until ctx ends.
+func (a *app) learnOn(ctx context.Context) {
+	l := a.newLearner()
+	a.beside.Go(func() { l.Run(ctx) })
+	a.beside.Go(func() { a.consolidate(ctx, l) })
+	for batch := range a.feed.Tap(ctx) {
+		for _, e := range batch.Events {
+			switch x := e.Event.(type) {
+			case agent.UserEvent:
+				l.Stirred(x.Message.Thread)
+			case agent.TurnEvent:
+				if !x.Turn.Active() {
+					l.Rested(x.Turn.Thread)
+				}
+			}
+		}
+	}
+}
+
+// consolidate tidies memory once a day.
+func (a *app) consolidate(ctx context.Context, l *learn.Learner) {
+	ticker := time.NewTicker(time.Hour)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case now := <-ticker.C:
+			last, err := a.store.Consolidated(ctx)
+			if err == nil && now.Sub(last) >= consolidateEvery && a.config.Current().Config().Memory.Learn != string(learn.Off) {
+				_, err = l.Consolidate(ctx)
+			}
+			if err != nil && ctx.Err() == nil {
+				a.log.Warn("memory could not be tidied; it is tried again", "error", err)
+			}
+		}
+	}
+}

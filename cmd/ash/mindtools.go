@@ -1,0 +1,146 @@
+package main
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"strings"
+	"time"
+
+	"ash/agent"
+	"ash/agent/memory"
+	"ash/agent/memory/notes"
+	"ash/agent/memory/recall"
+	"ash/agent/tool"
+	remember "ash/agent/tool/memory"
+)
+
+// What the tools of memory ask for, given by the book of facts, by recall and by the notes.
+
+// memoryTools are the tools that remember.
+func memoryTools(m *mind, redact func(string) string) []tool.Tool {
+	o := remember.Options{Owner: m.owner, Book: bookTools{m.book, m.store}, Recall: recallTool{m}, Asked: m.asked, Redact: redact, Log: m.log}
+	if m.notes != nil {
+		o.Notes = noteTools{m.notes}
+	}
+	return remember.New(o)
+}
+
+// asked is the message of the person that a call's turn answers.
+func (m *mind) asked(ctx context.Context, c agent.ToolCall) (agent.Message, error) {
+	path, err := m.store.Path(ctx, c.Message, 0)
+	if err != nil {
+		return agent.Message{}, err
+	}
+	return newestWords(path), nil
+}
+
+// bookTools is the book as the tools see it.
+type bookTools struct {
+	*memory.Book
+	facts memory.Facts
+}
+
+var _ remember.Book = bookTools{}
+
+func (b bookTools) Fact(ctx context.Context, id agent.ID) (agent.Fact, error) {
+	return b.facts.Fact(ctx, id)
+}
+
+func (b bookTools) Remember(ctx context.Context, f agent.Fact, told bool) (agent.Fact, bool, error) {
+	kept, err := b.Book.Remember(ctx, f, told)
+	return kept.Fact, kept.Known, err
+}
+
+func (b bookTools) Traces(ctx context.Context, fact agent.ID) (remember.Traces, error) {
+	t, err := b.Book.Traces(ctx, memory.Target{Fact: fact})
+	if err != nil {
+		return remember.Traces{}, err
+	}
+	out := remember.Traces{More: t.More, State: traceState(t)}
+	for _, x := range t.List {
+		out.Lines = append(out.Lines, traceLine(x))
+	}
+	return out, nil
+}
+
+// Forget does what Traces showed with state.
+func (b bookTools) Forget(ctx context.Context, fact agent.ID, state string) (time.Time, error) {
+	t, err := b.Book.Traces(ctx, memory.Target{Fact: fact})
+	if err != nil {
+		return time.Time{}, err
+	}
+	if traceState(t) != state {
+		return time.Time{}, agent.Errorf(agent.CodeConflict, "What would be forgotten has changed since it was shown. Ask again.")
+	}
+	done, err := b.Book.Forget(ctx, t.Target, nil)
+	return done.Due, err
+}
+
+// traceState tells one list of traces from another.
+func traceState(t memory.Traces) string {
+	h := sha256.New()
+	for _, x := range t.List {
+		h.Write([]byte(x.Key() + "\x00" + strings.Join(x.Passages, "\x00") + "\x01"))
+	}
+	return hex.EncodeToString(h.Sum(nil))
+}
+
+// traceLine is a trace for people.
+func traceLine(t memory.Trace) string {
+	line := string(t.Kind)
+	if !t.Time.IsZero() {
+		line += " of " + t.Time.Format("2 January 2006")
+	}
+	if text := strings.Join(t.Passages, " … "); text != "" {
+		line += ": " + text
+	} else if t.Text != "" {
+		line += ": " + t.Text
+	}
+	switch {
+	case t.Manual:
+		line += " (stays: it is yours to edit)"
+	case !t.Ticked:
+		line += " (stays, unless you choose otherwise on the Memory page)"
+	}
+	return line
+}
+
+// recallTool is recall as the tool sees it.
+type recallTool struct{ mind *mind }
+
+func (r recallTool) Recall(ctx context.Context, _ agent.Thread, query string, limit int) ([]agent.Recollection, error) {
+	return r.mind.search(ctx, query, limit)
+}
+
+// search recalls for pages and tools, with the label of all that memory gives.
+func (m *mind) search(ctx context.Context, query string, limit int) ([]agent.Recollection, error) {
+	items, err := m.recall.Recall(ctx, recall.Query{Text: query, Limit: limit})
+	for i := range items {
+		items[i].Labels = items[i].Labels.Union(remembered)
+	}
+	return items, err
+}
+
+// noteTools are the notes as the tools see them.
+type noteTools struct{ folder *notes.Folder }
+
+func (n noteTools) Read(ctx context.Context, path string) (remember.Note, error) {
+	x, err := n.folder.Read(ctx, path)
+	if err != nil {
+		return remember.Note{}, err
+	}
+	out := remember.Note{Path: x.Path, Text: x.Text, Hash: x.Hash, Labels: x.Labels, Missing: x.Missing}
+	if x.Immutable {
+		out.Fixed = x.Problem
+		if out.Fixed == "" {
+			out.Fixed = "This note is too long to be changed here."
+		}
+	}
+	return out, nil
+}
+
+func (n noteTools) Write(ctx context.Context, path, base, text string, labels agent.Labels) error {
+	_, err := n.folder.Save(ctx, notes.Draft{Path: path, Base: base, Text: text, Ash: true, Labels: labels})
+	return err
+}
