@@ -1,18 +1,166 @@
 package recall_test
 
 import (
+	"context"
+	"math/rand/v2"
+	"reflect"
 	"testing"
 
 	"ash/agent/memory/recall"
 )
 
+// TestQuality holds floors on the share of turns with an answer among the first ten, beside what BM25 alone finds of the
+// same. On the tuning half the weights were chosen; the other half they did not see.
 func TestQuality(t *testing.T) {
-	for _, name := range []string{"tune", "held"} {
+	for name, floor := range map[string]float64{"tune": 63, "held": 60} {
 		c := read(t, name)
 		t.Logf("%s: %d turns, %d questions", name, len(c.turns), len(c.questions))
 		t.Logf("  bm25           %s", line(measure(t, c, baseline(t, c, false))))
-		t.Logf("  bm25 + around  %s", line(measure(t, c, baseline(t, c, true))))
+		around := measure(t, c, baseline(t, c, true))
+		t.Logf("  bm25 + around  %s", line(around))
 		e := recall.New(recall.Options{Index: opened(t, c)})
-		t.Logf("  ours           %s", line(measure(t, c, asker(t, e, "", nil))))
+		ours := measure(t, c, asker(t, e, "", nil))
+		t.Logf("  ours           %s", line(ours))
+		if ours[""].share() < floor || ours[""].share() < around[""].share()+10 {
+			t.Errorf("%s: %.1f %% of the turns, want %.0f %% and ten points more than BM25 with the turns around", name, ours[""].share(), floor)
+		}
 	}
+}
+
+// Everything in one store: the conversations disturb each other by little.
+func TestQualityInOneStore(t *testing.T) {
+	tune, held := read(t, "tune"), read(t, "held")
+	e := recall.New(recall.Options{Index: opened(t, tune, held)})
+	for name, c := range map[string]conversation{"tune": tune, "held": held} {
+		alone := measure(t, c, asker(t, recall.New(recall.Options{Index: opened(t, c)}), "", nil))
+		own := map[string]bool{}
+		for _, m := range c.turns {
+			own[m.Text] = true
+		}
+		together := measure(t, c, func(q string) []string {
+			hits, err := e.Recall(context.Background(), recall.Query{Text: q})
+			if err != nil {
+				t.Fatal(err)
+			}
+			var ids []string
+			for _, h := range hits {
+				if own[h.Text] {
+					ids = append(ids, h.External)
+				}
+			}
+			return ids
+		})
+		t.Logf("%s: alone %.1f %%, together %.1f %%", name, alone[""].share(), together[""].share())
+		if together[""].share() < alone[""].share()-5 {
+			t.Errorf("%s: %.1f %% together, %.1f %% alone", name, together[""].share(), alone[""].share())
+		}
+	}
+}
+
+// noise is a ranker that knows nothing; oracle one that knows the answers.
+type (
+	noise  struct{ random *rand.Rand }
+	oracle struct{ near func(q string) []int64 }
+)
+
+func (n noise) Nearest(_ context.Context, _ string, k int) ([]recall.Candidate, error) {
+	list := make([]recall.Candidate, k)
+	for i := range list {
+		list[i] = recall.Candidate{Item: int64(1 + n.random.IntN(290)), Score: 1 - float64(i)/100}
+	}
+	return list, nil
+}
+
+func (o oracle) Nearest(_ context.Context, q string, _ int) ([]recall.Candidate, error) {
+	var list []recall.Candidate
+	for i, item := range o.near(q) {
+		list = append(list, recall.Candidate{Item: item, Score: 1 - float64(i)/100})
+	}
+	return list, nil
+}
+
+// A ranker that knows nothing makes nothing worse.
+func TestNoiseChangesNothing(t *testing.T) {
+	for _, name := range []string{"tune", "held"} {
+		c := read(t, name)
+		s := opened(t, c)
+		alone := measure(t, c, asker(t, recall.New(recall.Options{Index: s}), "", nil))[""]
+		for seed := range uint64(3) {
+			e := recall.New(recall.Options{Index: s, Ranker: noise{rand.New(rand.NewPCG(seed, 1))}})
+			with := measure(t, c, asker(t, e, "", nil))[""]
+			t.Logf("%s: alone %d, with noise %d of %d", name, alone.found, with.found, alone.of)
+			if with.found < alone.found-1 {
+				t.Errorf("%s: noise costs %d of %d turns", name, alone.found-with.found, alone.of)
+			}
+		}
+	}
+}
+
+// A ranker that agrees with the words is listened to.
+func TestAgreementIsHeard(t *testing.T) {
+	c := read(t, "held")
+	s := opened(t, c)
+	plain := recall.New(recall.Options{Index: s})
+	ids := map[string]int64{}
+	for i, m := range c.turns { // imported in order into an empty store
+		ids[m.ID] = int64(i + 1)
+	}
+	gold := map[string]int64{}
+	for _, q := range c.questions {
+		gold[q.text] = ids[q.turns[0]]
+	}
+	e := recall.New(recall.Options{Index: s, Ranker: oracle{func(q string) []int64 {
+		hits, err := plain.Recall(context.Background(), recall.Query{Text: q, Limit: 9})
+		if err != nil {
+			t.Fatal(err)
+		}
+		list := []int64{gold[q]}
+		for _, h := range hits {
+			list = append(list, ids[h.External])
+		}
+		return list
+	}}})
+	alone, with := measure(t, c, asker(t, plain, "", nil))[""], measure(t, c, asker(t, e, "", nil))[""]
+	if with.found <= alone.found {
+		t.Errorf("found %d with a ranker that knows, %d without", with.found, alone.found)
+	}
+}
+
+// The same question has the same answer, also after the index was made anew.
+func TestRecallIsDeterministic(t *testing.T) {
+	c := read(t, "held")
+	e := recall.New(recall.Options{Index: opened(t, c)})
+	ask := func(q string) any {
+		hits, err := e.Recall(context.Background(), recall.Query{Text: q})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return hits
+	}
+	var before []any
+	for _, q := range c.questions[:20] {
+		before = append(before, ask(q.text))
+	}
+	if err := e.Reindex(context.Background()); err != nil {
+		t.Fatal(err)
+	}
+	for i, q := range c.questions[:20] {
+		if again := ask(q.text); !reflect.DeepEqual(before[i], again) {
+			t.Fatalf("%s: %v, then %v", q.text, before[i], again)
+		}
+	}
+}
+
+// What a question says is never more than words.
+func FuzzRecall(f *testing.F) {
+	for _, q := range []string{"", `"`, `a" OR body:*`, "NEAR(a b)", "\x00\xff", "喜欢 北京", "what happened in May 2023?", "Straße ändern"} {
+		f.Add(q)
+	}
+	e := recall.New(recall.Options{Index: opened(f, read(f, "held"))})
+	f.Fuzz(func(t *testing.T, q string) {
+		hits, err := e.Recall(context.Background(), recall.Query{Text: q})
+		if err != nil || len(hits) > 10 {
+			t.Fatalf("%d hits, %v", len(hits), err)
+		}
+	})
 }
