@@ -97,6 +97,7 @@ func (b *Builder) Build(ctx context.Context, r agent.PromptRequest) (agent.Built
 	if len(r.Path) == 0 {
 		return agent.BuiltPrompt{}, agent.Errorf(agent.CodeInvalid, "There is nothing to answer yet.")
 	}
+	r.Tools = slim(r.Tools, window(r.Model))
 	f := newFence(r.Thread.ID)
 	system, labels, err := b.system(ctx, r, f)
 	if err != nil {
