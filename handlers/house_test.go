@@ -44,6 +44,7 @@ type house struct {
 	llm     *llm.Providers
 	model   *llmtest.Server
 	tools   *handlers.Tools
+	mind    *mind // nil: memory is not there
 	pages   *handlers.Frame
 	browser *webtest.Browser
 }
@@ -59,6 +60,7 @@ type plan struct {
 	configured bool // the model server is already in the settings
 	environ    []string
 	tools      agent.Tools
+	memory     bool // the pages of memory are there
 }
 
 func openWith(t testing.TB, p plan, script ...llmtest.Reply) *house {
@@ -107,6 +109,9 @@ func openWith(t testing.TB, p plan, script ...llmtest.Reply) *house {
 	})
 	owner, err := h.store.Owner(ctx)
 	h.must(err)
+	if p.memory {
+		h.mind = openMind(h, owner.ID)
+	}
 	h.serve(events, files, owner.ID)
 	return h
 }
@@ -121,6 +126,8 @@ func (h *house) serve(events *feed.Feed, files *attachment.Store, owner agent.ID
 	h.tools = &handlers.Tools{Frame: frame, Runs: h.store, Config: h.config, Halter: h.engine}
 	h.t.Cleanup(h.tools.Close)
 	streams := &handlers.Events{Frame: frame, Feed: events, Threads: h.store, Tails: h.store, Summaries: h.store, Stream: markdown.New(), Log: slog.New(slog.DiscardHandler)}
+	memory, notes := h.mind.pages(frame)
+	h.tools.Memory = memory
 	server, err := web.New(web.Config{
 		Home: h.home, Log: slog.New(slog.DiscardHandler),
 		Stopping: func(ctx context.Context) error {
@@ -143,6 +150,7 @@ func (h *house) serve(events *feed.Feed, files *attachment.Store, owner agent.ID
 			Setup: &handlers.Setup{Frame: frame, Config: h.config, Providers: h.llm, Prober: h.llm,
 				Skipped: handlers.SkipMark(filepath.Join(h.home, "setup-skipped")), Own: func() []string { return nil }},
 			Tools:  h.tools,
+			Memory: memory, Notes: notes,
 			Later:  &handlers.Later{Frame: frame},
 			Thread: streams.Thread,
 			House:  streams.House,

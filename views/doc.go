@@ -93,7 +93,20 @@
 //	POST /attachments                         file (one), X-CSRF-Token → components.Chip (with Problem and 4xx when refused)
 //	GET  /search?q=                           pages.Search; from the list (HX-Target div#thread-list): components.Rows
 //	GET  /palette?q=                          components.PaletteResults
-//	GET  /memory /vault                       pages.MemoryLater, VaultLater
+//	GET  /vault                               pages.VaultLater; /memory without memory: pages.MemoryLater
+//	GET  /memory?tab=&q=&entity=&source=&status=&from=&until=&after=   pages.Memory; tab=core|facts|episodes|patterns|waiting
+//	GET  /memory/new                          pages.MemoryNew; POST text, kind, about → 303 to the fact, or 422 with the form
+//	GET  /memory/facts/{fact}                 pages.MemoryFact; POST …/correct text, kind, seen (409 with Mine) | expire expires, seen
+//	                                          | pin pinned=1/0, back | retire | revive
+//	GET  /memory/entities?name=&kind=&after=  pages.MemoryEntities; /memory/entities/{entity}?status=all pages.MemoryEntity
+//	POST /memory/proposals/{proposal}         decision=approve|edit|dismiss, text, place=inbox → takes #p-<short> away
+//	GET  /memory/forget?fact=|message=|thread=   pages.MemoryForget; POST the same and trace (repeated) → 303 to /memory
+//	POST /memory/forgettings/{id}/undo | finish
+//	GET  /memory/runs?kind=&after=            pages.MemoryRuns; /memory/runs/{run} pages.MemoryRunPage; POST …/undo
+//	GET  /memory/growth?span=3m|3y            pages.MemoryGrowth
+//	GET  /memory/notes?folder=&after=&deleted=   pages.Notes; GET /memory/notes/file?path= pages.Note; /memory/notes/link?to= resolves a wiki link
+//	POST /memory/notes/new folder, name | file path, base, text (409 pages.Note with Conflict) | rename path, base, to | delete path, base
+//	                                          | restore note | vouch path, base | preview text
 //	GET  /inbox                               pages.Inbox; GET /inbox/events?since=&shown= is its stream: the house's, with entries
 //	GET  /tools?thread=                       pages.Tools
 //	POST /tools/{tool}/policy                 verdict=allow|ask|deny|"", thread → pages.ToolSwitch
