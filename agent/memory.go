@@ -179,6 +179,7 @@ type Recollection struct {
 	Kind     MemoryKind
 	Ref      string // id of the fact or message; of an episode its thread's; path of a note
 	External string // id a message had where it was imported from
+	Archive  string // the conversation's name where it was imported from
 	Thread   ID     // of a message or episode
 	Text     string // what was found, clipped
 	Source   string // where it is from, for people: "you, 3 May 2023", "notes/garden.md"

@@ -38,14 +38,14 @@ func (s *Store) Outline(ctx context.Context, after int64) ([]recall.Line, error)
 }
 
 // Postings implements recall.Index. The words stand inside quotes: they can be nothing but words to SQLite.
-func (s *Store) Postings(ctx context.Context, words []string, limit int) ([][]int64, error) {
+func (s *Store) Postings(ctx context.Context, words []string, limits []int) ([][]int64, error) {
 	lists := make([][]int64, len(words))
 	err := s.read(ctx, func(ctx context.Context, tx bun.IDB) error {
 		for i, w := range words {
 			quoted := `"` + strings.ReplaceAll(clean(w), `"`, " ") + `"`
 			var packed *string
 			err := fixed(tx, `SELECT group_concat(rowid, ' ') FROM (SELECT rowid FROM recall_fts WHERE recall_fts MATCH ?1
-				ORDER BY rowid DESC LIMIT ?2)`, quoted, limit).Scan(ctx, &packed)
+				ORDER BY rowid DESC LIMIT ?2)`, quoted, limits[i]).Scan(ctx, &packed)
 			if err != nil {
 				return err
 			}
@@ -82,13 +82,14 @@ func (s *Store) Items(ctx context.Context, seqs []int64) ([]recall.Found, error)
 		recallRow
 		Said     string `bun:"said"`
 		External string `bun:"external"`
+		Archive  string `bun:"archive"`
 	}
 	list := make([]string, len(seqs))
 	for i, n := range seqs {
 		list[i] = strconv.FormatInt(n, 10)
 	}
 	err := fixed(s.reader, `SELECT i.seq, i.kind, i.ref, i.part, i.thread, i.time, i.speaker, i.labels, i.body, i.text,
-			ifnull(o.said, '') AS said, ifnull(o.external, '') AS external
+			ifnull(o.said, '') AS said, ifnull(o.external, '') AS external, ifnull(o.archive, '') AS archive
 		FROM json_each(?1) j CROSS JOIN recall_items i ON i.seq = j.value LEFT JOIN message_origins o ON i.kind = 'message' AND o.message = i.ref
 		WHERE i.thread IS NULL OR NOT EXISTS (SELECT 1 FROM threads t WHERE t.id = i.thread AND t.deleted <> 0)`,
 		"["+strings.Join(list, ",")+"]").Scan(ctx, &rows)
@@ -103,7 +104,7 @@ func (s *Store) Items(ctx context.Context, seqs []int64) ([]recall.Found, error)
 		}
 		found[i] = recall.Found{
 			Seq: r.Seq, Kind: r.Kind, Ref: r.Ref, Part: r.Part, Thread: agent.ID(r.Thread), Time: fromMicros(r.Time), Said: r.Said,
-			External: r.External, Speaker: r.Speaker, Labels: labels, Body: r.Body, Text: r.Text,
+			External: r.External, Archive: strings.TrimPrefix(r.Archive, importChannel+":"), Speaker: r.Speaker, Labels: labels, Body: r.Body, Text: r.Text,
 		}
 	}
 	return found, nil

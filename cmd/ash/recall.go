@@ -61,8 +61,8 @@ func recallCommand(home func() (string, error)) *cobra.Command {
 is asked and nothing leaves the machine.
 
 With --jsonl, lines {"query","k"} are read from standard input, and each is answered with one line
-{"hits":[{"id","kind","text","score","time","thread","why"}]}. The id of an imported message is the one
-it had in its archive.`,
+{"hits":[{"id","kind","text","score","time","thread","why"}]}. The id and thread of an imported message are
+those it had in its archive.`,
 		RunE: func(cmd *cobra.Command, args []string) (err error) {
 			if lines == (len(args) > 0) {
 				return usageError{errors.New("give the words to look for, or --jsonl and questions on standard input")}
@@ -98,14 +98,14 @@ type hitJSON struct {
 	Text   string           `json:"text"`
 	Score  float64          `json:"score"`
 	Time   string           `json:"time"`
-	Thread agent.ID         `json:"thread"`
+	Thread string           `json:"thread"` // an imported one by its name there
 	Why    []string         `json:"why"`
 }
 
 func toHit(r agent.Recollection) hitJSON {
-	h := hitJSON{ID: r.Ref, Kind: r.Kind, Text: r.Text, Score: r.Score, Time: r.Said, Thread: r.Thread, Why: r.Why}
+	h := hitJSON{ID: r.Ref, Kind: r.Kind, Text: r.Text, Score: r.Score, Time: r.Said, Thread: string(r.Thread), Why: r.Why}
 	if r.External != "" {
-		h.ID = r.External
+		h.ID, h.Thread = r.External, r.Archive
 	}
 	if h.Time == "" && !r.Time.IsZero() {
 		h.Time = r.Time.Format(time.RFC3339)

@@ -55,7 +55,7 @@ func (e *Engine) answer(ctx context.Context, s *search, list []scored, query Que
 
 func recollection(it Found, one scored, why []string) agent.Recollection {
 	return agent.Recollection{
-		Kind: it.Kind, Ref: it.Ref, External: it.External, Thread: it.Thread, Text: agent.Clip(it.Text, maxShown),
+		Kind: it.Kind, Ref: it.Ref, External: it.External, Archive: it.Archive, Thread: it.Thread, Text: agent.Clip(it.Text, maxShown),
 		Source: source(it), Why: why, Score: one.score, Time: it.Time, Said: it.Said, Labels: it.Labels,
 	}
 }

@@ -11,9 +11,10 @@ import (
 )
 
 const (
-	// DefaultLimit is how many things are recalled when nobody says; MaxLimit the most that can be asked for.
+	// DefaultLimit is how many things are recalled when nobody says.
 	DefaultLimit = 10
-	MaxLimit     = 200
+	// MaxLimit is the most that can be asked for.
+	MaxLimit = 200
 	// maxQuery bounds a question, in bytes.
 	maxQuery = 4 << 10
 	// maxShown bounds the text of one recollection, in bytes.

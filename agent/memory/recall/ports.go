@@ -18,8 +18,8 @@ type Index interface {
 	Extent(ctx context.Context) (Extent, error)
 	// Outline returns the lines of the items numbered above after, by number.
 	Outline(ctx context.Context, after int64) ([]Line, error)
-	// Postings returns the numbers of the newest items that hold the word, at most limit, for each of words.
-	Postings(ctx context.Context, words []string, limit int) ([][]int64, error)
+	// Postings returns, for each of words, the numbers of the newest items that hold it, at most as many as its limit says, the newest first.
+	Postings(ctx context.Context, words []string, limits []int) ([][]int64, error)
 	// Items returns items by number. Those that are gone, or of deleted threads, are left out.
 	Items(ctx context.Context, seqs []int64) ([]Found, error)
 }
@@ -69,7 +69,8 @@ type Found struct {
 	Thread   agent.ID
 	Time     time.Time
 	Said     string // the time as an import gave it
-	External string
+	External string // id it had where it was imported from
+	Archive  string // the conversation's name there
 	Speaker  string
 	Labels   agent.Labels
 	Body     string // the words as they are indexed

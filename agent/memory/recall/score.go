@@ -12,8 +12,11 @@ import (
 )
 
 const (
-	// maxPostings bounds how many items a word brings: the newest.
-	maxPostings = 8000
+	// maxPostings bounds how many items a word brings, maxLarge in an index of more than large items: the newest. What only
+	// stands in for a word brings a part of that.
+	maxPostings, maxLarge = 8000, 1600
+	large                 = 20_000
+	standIn               = 4
 	// reach is how far around an item its context goes, in turns.
 	reach = 2
 )
@@ -40,7 +43,6 @@ type search struct {
 	rows []row
 	slot []int32 // item → index in rows + 1
 	full []float64
-	now  int64
 }
 
 // find scores every item that the question's words, or those around it, touch: best first, at most limit.
@@ -62,25 +64,35 @@ func (s *search) collect(ctx context.Context, index Index) error {
 	var (
 		stems  []string
 		places [][]place
+		limits []int
+		most   = maxPostings
 		known  = map[string]int{}
 	)
+	if len(s.o.lines) > large {
+		most = maxLarge
+	}
 	for t, term := range s.q.terms {
 		for v, variant := range term.variants {
+			limit := most
+			if v > 0 {
+				limit /= standIn
+			}
 			i, ok := known[variant.stem]
 			if !ok {
 				i = len(stems)
 				known[variant.stem] = i
-				stems, places = append(stems, variant.stem), append(places, nil)
+				stems, places, limits = append(stems, variant.stem), append(places, nil), append(limits, limit)
 			}
 			places[i] = append(places[i], place{t, v})
+			limits[i] = max(limits[i], limit)
 		}
 	}
-	lists, err := index.Postings(ctx, stems, maxPostings)
+	lists, err := index.Postings(ctx, stems, limits)
 	if err != nil {
 		return err
 	}
 	for i, list := range lists {
-		idf := s.idf(len(list))
+		idf := s.idf(list, limits[i])
 		for _, p := range places[i] {
 			term := s.q.terms[p.term]
 			value := idf * term.weight * term.variants[p.variant].weight
@@ -100,13 +112,15 @@ func (s *search) collect(ctx context.Context, index Index) error {
 	return nil
 }
 
-// idf is how much a word says that so many items hold.
-func (s *search) idf(items int) float64 {
-	n := float64(len(s.o.lines))
-	if items >= maxPostings {
-		items = max(items, int(n/4))
+// idf is how much a word says. Of one that stands in more items than were asked for, how many they are is taken
+// from how far back those go.
+func (s *search) idf(list []int64, limit int) float64 {
+	n, items := float64(len(s.o.lines)), float64(len(list))
+	if len(list) == limit {
+		back := float64(s.o.extent.Last - list[limit-1] + 1)
+		items = min(n, max(items, items*float64(s.o.extent.Last)/back))
 	}
-	return math.Log(1 + (n-float64(items)+0.5)/(float64(items)+0.5))
+	return math.Log(1 + (n-items+0.5)/(items+0.5))
 }
 
 func (s *search) row(item int32) *row {
