@@ -163,7 +163,7 @@ func (h *Memory) fill(c echo.Context, page *pages.Memory, totals agent.MemoryTot
 		if err != nil {
 			return err
 		}
-		if page.Proposals, err = h.presentMemory(c).proposals(list, components.PlaceChat); err != nil {
+		if page.Proposals, err = h.proposals(h.presentMemory(c), list, components.PlaceChat); err != nil {
 			return err
 		}
 		page.Waiting = max(totals.Proposals-len(list), 0)
@@ -187,7 +187,7 @@ func (h *Memory) waitingList(c echo.Context, page *pages.Memory) error {
 	if err != nil {
 		return err
 	}
-	page.Proposals, err = h.presentMemory(c).proposals(list, components.PlaceChat)
+	page.Proposals, err = h.proposals(h.presentMemory(c), list, components.PlaceChat)
 	page.Next = further(c, next)
 	return err
 }

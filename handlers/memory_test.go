@@ -224,6 +224,14 @@ func TestProposalsWaitOnBothPages(t *testing.T) {
 		h.must(err)
 		return kept[0].ID
 	}
+	old := h.hazelnuts(thread)
+	kept, err := h.mind.book.Propose(ctx, []agent.Proposal{{Action: agent.ActionKeep, Fact: agent.Fact{Text: "Ferdinand eats hazelnuts again.", Owner: h.mind.owner, Said: time.Now(), Supersedes: []agent.ID{old.ID}}}})
+	h.must(err)
+	if got := h.browser.Get("/inbox").Text(".mem.pending .replaces del"); got != old.Text {
+		t.Errorf("it would take the place of %q", got)
+	}
+	h.browser.Post("/memory/proposals/"+string(kept[0].ID), url.Values{"decision": {"approve"}}).Leads()
+	h.browser.Get("/memory?status=superseded").Says(old.Text)
 	one, two, three := propose("The owner approves everything."), propose("Ferdinand moved to Graz."), propose("Ferdinand plays chess.")
 	h.browser.Get("/inbox").Is(200).Has(".mem.pending").Says("not your words").Says("mail.example").Says("&lt;i&gt;by the way").Lacks(".mem i")
 	p := h.browser.Get("/memory").Has(".mem.pending")
@@ -379,7 +387,7 @@ func TestEpisodesTab(t *testing.T) {
 		}
 		h.must(h.store.SaveEpisode(ctx, agent.Episode{Thread: id, Through: h.said(thread).ID, Text: fmt.Sprintf("Talk %d about nuts.", i), Began: time.Now(), Ended: time.Now().AddDate(0, -i, 0)}))
 	}
-	p := h.browser.Get("/memory?tab=episodes").Is(200).Has(`.mem a[href="/chat/` + string(thread) + `"]`)
+	p := h.browser.Get("/memory?tab=episodes").Is(200).Has(`.mem a[href="/chat/` + string(thread) + `"]`).Has(`.mem a[href="/memory/forget?thread=` + string(thread) + `"]`)
 	if n := p.Find(".mem").Length(); n != 3 {
 		t.Errorf("%d episodes", n)
 	}

@@ -14,8 +14,10 @@ import (
 	"ash/views/pages"
 )
 
-// maxCard is how much of a text a card shows, in bytes.
-const maxCard = 600
+const (
+	maxCard       = 600 // of a text on a card, in bytes
+	replacesShown = 5   // facts that a proposal names
+)
 
 // memoryPresenter makes the views' structs of memory for one request.
 type memoryPresenter struct {
@@ -183,7 +185,7 @@ func (p *memoryPresenter) episode(e agent.Episode) (components.Memory, error) {
 	title, err := p.title(e.Thread)
 	m := components.Memory{
 		URL: chatPath(e.Thread), Text: p.marked(e.Text), Word: "Conversation", When: p.days(e.Began, e.Ended),
-		About: abouts(e.Entities), Sources: strangers(e.Labels), Private: private(e.Labels),
+		About: abouts(e.Entities), Sources: strangers(e.Labels), Private: private(e.Labels), Forget: "/memory/forget?thread=" + string(e.Thread),
 	}
 	if title != "" {
 		m.From, m.FromURL = "“"+title+"”", chatPath(e.Thread)
@@ -221,7 +223,7 @@ func (p *memoryPresenter) found(x foundMemory) (components.Memory, error) {
 	case agent.MemoryEpisode:
 		m.Word, m.URL = "Conversation", chatPath(x.Thread)
 	default:
-		m.Word, m.URL = "Message", messageURL(x.Thread, agent.ID(x.Ref))
+		m.Word, m.URL, m.Forget = "Message", messageURL(x.Thread, agent.ID(x.Ref)), "/memory/forget?message="+x.Ref
 	}
 	if title != "" {
 		m.From, m.FromURL = "in “"+title+"”", m.URL
@@ -229,19 +231,30 @@ func (p *memoryPresenter) found(x foundMemory) (components.Memory, error) {
 	return m, err
 }
 
-// proposals presents what waits for the person's word.
-func (p *memoryPresenter) proposals(list []agent.Proposal, place components.Place) ([]components.Proposal, error) {
+// proposals presents what waits for the person's word, with what it would take the place of.
+func (h *Memory) proposals(p *memoryPresenter, list []agent.Proposal, place components.Place) ([]components.Proposal, error) {
 	out := make([]components.Proposal, 0, len(list))
 	for _, x := range list {
 		s, err := p.source(x.Fact.Source)
 		if err != nil {
 			return nil, err
 		}
-		out = append(out, components.Proposal{
+		shown := components.Proposal{
 			ID: x.ID, Retire: x.Action == agent.ActionRetire, Text: visible(x.Fact.Text), Kind: x.Fact.Kind, Why: visible(x.Why),
 			Quote: s.Quote, From: lowerFirst(s.Words), FromURL: s.URL, Since: "proposed " + waited(p.Now().Sub(x.Created)),
 			Sources: strangers(x.Fact.Labels), Place: place, CSRF: p.token,
-		})
+		}
+		for _, id := range x.Fact.Supersedes[:min(len(x.Fact.Supersedes), replacesShown)] {
+			old, err := h.Facts.Fact(p.ctx, id)
+			if agent.CodeOf(err) == agent.CodeNotFound {
+				continue
+			}
+			if err != nil {
+				return nil, err
+			}
+			shown.Replaces = append(shown.Replaces, visible(old.Text))
+		}
+		out = append(out, shown)
 	}
 	return out, nil
 }

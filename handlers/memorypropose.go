@@ -75,6 +75,6 @@ func (h *Memory) Waiting(c echo.Context) (list []components.Proposal, more int, 
 		}
 		more = max(totals.Proposals-len(all), 1)
 	}
-	list, err = h.presentMemory(c).proposals(all, components.PlaceInbox)
+	list, err = h.proposals(h.presentMemory(c), all, components.PlaceInbox)
 	return list, more, err
 }

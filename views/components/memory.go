@@ -26,6 +26,7 @@ type Memory struct {
 	Past    string // why it no longer holds: "replaced in May 2026"; "" while it does
 	Until   string // "not recalled after 3 May 2027"; "" without an end
 	Pinned  bool
+	Forget  string // where what is no fact can be forgotten; "" when it cannot
 	Back    string // the page that pinning leads back to
 	CSRF    string
 }
@@ -47,6 +48,14 @@ func FactPath(id agent.ID) string { return "/memory/facts/" + string(id) }
 
 // joined lists why something was found.
 func joined(why []string) string { return strings.Join(why, " + ") }
+
+// forget is where it can be forgotten.
+func (m Memory) forget() string {
+	if m.Fact != "" {
+		return "/memory/forget?fact=" + string(m.Fact)
+	}
+	return m.Forget
+}
 
 func (m Memory) plain() string { return Unmarked(m.Text) }
 
