@@ -3,6 +3,8 @@ DROP TABLE recall_pending;
 DROP TABLE recall_vectors;
 DROP TABLE recall_codes;
 DROP TABLE recall_spaces;
+DROP TRIGGER recall_items_insert;
+DROP TRIGGER recall_items_delete;
 DROP TRIGGER recall_message_delete;
 DROP TRIGGER recall_message_update;
 DROP TRIGGER recall_mask_insert;

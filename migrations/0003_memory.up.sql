@@ -270,9 +270,16 @@ INSERT INTO recall_fts (recall_fts, rank) VALUES ('secure-delete', 1);
 CREATE TABLE recall_state (
     one   INTEGER PRIMARY KEY CHECK (one = 1),
     floor INTEGER NOT NULL,
-    words INTEGER NOT NULL
+    words INTEGER NOT NULL,
+    items INTEGER NOT NULL -- how many there are
 ) STRICT;
-INSERT INTO recall_state (one, floor, words) VALUES (1, 0, 0);
+INSERT INTO recall_state (one, floor, words, items) VALUES (1, 0, 0, 0);
+CREATE TRIGGER recall_items_insert AFTER INSERT ON recall_items BEGIN
+    UPDATE recall_state SET items = items + 1;
+END;
+CREATE TRIGGER recall_items_delete AFTER DELETE ON recall_items BEGIN
+    UPDATE recall_state SET items = items - 1;
+END;
 
 -- What a message says changes or goes: its row goes at once, and is made anew when the index is next brought up to date.
 CREATE TRIGGER recall_message_delete AFTER DELETE ON messages BEGIN

@@ -15,7 +15,7 @@ import (
 // Extent implements recall.Index.
 func (s *Store) Extent(ctx context.Context) (recall.Extent, error) {
 	var e recall.Extent
-	err := fixed(s.reader, `SELECT count(*) AS count, ifnull(max(seq), 0) AS last FROM recall_items WHERE ?1`, true).Scan(ctx, &e.Count, &e.Last)
+	err := fixed(s.reader, `SELECT items AS count, (SELECT ifnull(max(seq), 0) FROM recall_items) AS last FROM recall_state WHERE ?1`, true).Scan(ctx, &e.Count, &e.Last)
 	return e, s.translate(err)
 }
 

@@ -51,11 +51,37 @@ func (e *Engine) find(ctx context.Context, o *outline, q question, w weights, li
 	if err := s.collect(ctx, e.index); err != nil {
 		return nil, nil, err
 	}
-	list := s.score()
+	list := best(s.score(), limit)
 	slices.SortFunc(list, func(a, b scored) int {
 		return cmp.Or(cmp.Compare(b.score, a.score), cmp.Compare(o.lines[a.item].Seq, o.lines[b.item].Seq))
 	})
 	return list[:min(limit, len(list))], s, nil
+}
+
+// best keeps what scores at least as much as the limit-th, without sorting the rest: hundreds of thousands are rated, a few
+// dozen matter.
+func best(list []scored, limit int) []scored {
+	if len(list) <= 8*limit {
+		return list
+	}
+	// The limit-th best of a part is no better than that of the whole: what is below it can go.
+	part := slices.Clone(list[:4*limit])
+	for range 2 {
+		slices.SortFunc(part, func(a, b scored) int { return cmp.Compare(b.score, a.score) })
+		floor := part[limit-1].score
+		kept := list[:0]
+		for _, one := range list {
+			if one.score >= floor {
+				kept = append(kept, one)
+			}
+		}
+		list = kept
+		if len(list) <= 8*limit {
+			break
+		}
+		part = slices.Clone(list[:4*limit])
+	}
+	return list
 }
 
 // collect asks the index for every word and notes where it stands.
