@@ -29,8 +29,9 @@ type Messages struct {
 		ThreadReader
 		Call(ctx context.Context, id agent.ID) (agent.ToolCall, error)
 	}
-	Files Files
-	Owner agent.ID // who writes: there is no sign-in yet
+	Files    Files
+	Receipts *Receipts // nil: what answers were given is not shown
+	Owner    agent.ID  // who writes: there is no sign-in yet
 }
 
 // MessageEngine is what sending needs of the engine.
@@ -173,6 +174,29 @@ func (h *Messages) Text(c echo.Context) error {
 		return err
 	}
 	return c.String(http.StatusOK, n.Text())
+}
+
+// Memories answers GET …/memories: what the answer was given, as it is now.
+func (h *Messages) Memories(c echo.Context) error {
+	n, err := h.node(c)
+	if err != nil {
+		return err
+	}
+	if h.Receipts == nil {
+		return agent.Errorf(agent.CodeNotFound, "Ash remembers nothing here.")
+	}
+	r, err := h.Receipts.Of(c.Request().Context(), n.Recalled)
+	if err != nil {
+		return err
+	}
+	if ByHTMX(c) {
+		return render(c, http.StatusOK, components.ReceiptOf(r))
+	}
+	page, err := h.plain(c, "What this answer was given", layouts.Chat)
+	if err != nil {
+		return err
+	}
+	return render(c, http.StatusOK, pages.Receipt{Page: page, Receipt: r}.Show())
 }
 
 // Regenerate answers POST …/regenerate.

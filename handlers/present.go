@@ -40,6 +40,7 @@ func (p presenter) message(n agent.Node, head bool) components.Message {
 	if n.Role == agent.RoleAssistant {
 		m.HTML = p.markdown.HTML("b-"+components.Short(n.ID), m.Text)
 		m.Thinking = p.thinking(n.Message)
+		m.Memories = len(n.Recalled)
 	}
 	m.Calls = p.calls(n.Calls)
 	return m

@@ -145,6 +145,9 @@ func toNodes(ctx context.Context, db bun.IDB, rows []messageRow) ([]agent.Node, 
 	if err != nil || len(list) == 0 {
 		return nil, err
 	}
+	if err := receiptsOf(ctx, db, list); err != nil {
+		return nil, err
+	}
 	var ids []agent.ID
 	for _, m := range list {
 		if m.State != agent.MessageQueued {

@@ -52,12 +52,51 @@ func (s *Store) Receipt(ctx context.Context, message agent.ID) ([]agent.Recollec
 	}
 	list := make([]agent.Recollection, len(rows))
 	for i, row := range rows {
-		list[i] = agent.Recollection{Kind: row.Kind, Ref: row.Ref, Score: row.Score}
-		if err := fromJSON(row.Why, &list[i].Why); err != nil {
+		item, err := fromReceipt(row)
+		if err != nil {
 			return nil, s.translate(err)
 		}
+		list[i] = item
 	}
 	return list, nil
+}
+
+// receiptsOf fills what replies were given, as references: pages say so beside them.
+func receiptsOf(ctx context.Context, db bun.IDB, list []agent.Message) error {
+	at := map[agent.ID]int{}
+	var ids []agent.ID
+	for i, m := range list {
+		if m.Role == agent.RoleAssistant {
+			at[m.ID] = i
+			ids = append(ids, m.ID)
+		}
+	}
+	if len(ids) == 0 {
+		return nil
+	}
+	asked, err := toJSON(ids)
+	if err != nil {
+		return err
+	}
+	var rows []receiptRow
+	err = fixed(db, `SELECT r.* FROM json_each(?1) j CROSS JOIN receipts r ON r.message = j.value ORDER BY r.message, r.n`, asked).Scan(ctx, &rows)
+	if err != nil {
+		return err
+	}
+	for _, row := range rows {
+		item, err := fromReceipt(row)
+		if err != nil {
+			return err
+		}
+		m := &list[at[row.Message]]
+		m.Recalled = append(m.Recalled, item)
+	}
+	return nil
+}
+
+func fromReceipt(row receiptRow) (agent.Recollection, error) {
+	r := agent.Recollection{Kind: row.Kind, Ref: row.Ref, Score: row.Score}
+	return r, fromJSON(row.Why, &r.Why)
 }
 
 // UsedIn returns the replies that were given a memory, the newest first, at most limit.

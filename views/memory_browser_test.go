@@ -25,7 +25,7 @@ func (w withReceipt) Render(ctx context.Context, to io.Writer) error {
 	if err := components.ReceiptOf(receipt()).Render(ctx, &r); err != nil {
 		return err
 	}
-	_, err := io.WriteString(to, strings.Replace(b.String(), "</main>", strings.Replace(r.String(), "<details", "<details open", 1)+"</main>", 1))
+	_, err := io.WriteString(to, strings.Replace(b.String(), "</main>", r.String()+"</main>", 1))
 	return err
 }
 

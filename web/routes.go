@@ -88,6 +88,7 @@ func chatRoutes(r Routes) []route {
 
 		{post, "/chat/:thread/messages", upload, r.Messages.Post},
 		{get, "/chat/:thread/messages/:message/text", page, r.Messages.Text},
+		{get, "/chat/:thread/messages/:message/memories", page, r.Messages.Memories},
 		{get, "/chat/:thread/messages/:message/edit", page, r.Messages.EditForm},
 		{post, "/chat/:thread/messages/:message/edit", page, r.Messages.Edit},
 		{post, "/chat/:thread/messages/:message/regenerate", page, r.Messages.Regenerate},

@@ -41,10 +41,15 @@ func (a *app) routes(address string) web.Routes {
 		Halt: a.hands.sandbox.Halt, Places: &places{home: a.home, config: a.config},
 		Memory: a.newRemembering(),
 	}
+	mind := &handlers.Memory{
+		Frame: frame, Owner: a.owner.ID, Facts: a.store, Entities: a.store, Totals: a.store, Recall: memorySearch{a.mind},
+		Records: a.store, Book: a.mind.book, Decider: a.mind.book, Forgetter: a.mind.book,
+	}
+	receipts := &handlers.Receipts{Frame: frame, Facts: a.store, Episodes: a.store}
 	return web.Routes{
 		Problem:     frame.Problem,
 		Chat:        &handlers.Chat{Frame: frame, Threads: a.store, Tails: a.store, Summaries: a.store},
-		Messages:    &handlers.Messages{Frame: frame, Engine: a.engine, Turns: a.engine, Threads: a.store, Files: a.files, Owner: a.owner.ID},
+		Messages:    &handlers.Messages{Frame: frame, Engine: a.engine, Turns: a.engine, Threads: a.store, Files: a.files, Receipts: receipts, Owner: a.owner.ID},
 		Threads:     &handlers.Threads{Frame: frame, Threads: a.store, Engine: a.engine, Paths: a.store, Summaries: a.store},
 		Attachments: &handlers.Attachments{Files: a.files},
 		Search:      &handlers.Search{Frame: frame},
@@ -59,12 +64,9 @@ func (a *app) routes(address string) web.Routes {
 		Tools: &handlers.Tools{
 			Frame: frame, Runs: a.store, Box: a.hands.box, Policy: a.hands.policy, Sandbox: a.hands.sandbox,
 			Security: securityPage{a.store}, Config: a.config,
-			Trier: trier{a.engine, a.owner.ID}, Halter: halter{a.engine, a.hands.sandbox},
+			Trier: trier{a.engine, a.owner.ID}, Halter: halter{a.engine, a.hands.sandbox}, Memory: mind,
 		},
-		Memory: &handlers.Memory{
-			Frame: frame, Owner: a.owner.ID, Facts: a.store, Entities: a.store, Totals: a.store, Recall: memorySearch{a.mind},
-			Records: a.store, Book: a.mind.book, Decider: a.mind.book, Forgetter: a.mind.book,
-		},
+		Memory:  mind,
 		Notes:   a.notesPage(frame),
 		Later:   &handlers.Later{Frame: frame},
 		Thread:  events.Thread,

@@ -27,6 +27,7 @@ type Message struct {
 	Attempts    []Attempt      // providers tried for this answer, in order
 	Failure     *agent.Failure // why it was cut or failed
 	Sources     []string       // where untrusted content in it came from
+	Memories    int            // that were given to it
 
 	Index    int      // place among the variants, from 1; 0 counts as 1
 	Siblings int      // number of variants, itself included

@@ -36,6 +36,12 @@ type ThreadMenu struct {
 	Head components.ThreadHead
 }
 
+// Receipt is the page of what an answer was given; with JavaScript the same stands in a sheet.
+type Receipt struct {
+	layouts.Page
+	Receipt components.Receipt
+}
+
 // EditMessage is the page on which a message is edited without JavaScript; with it,
 // the same form (EditForm) is loaded in place of the message.
 type EditMessage struct {
