@@ -7,7 +7,6 @@ import (
 
 	"github.com/uptrace/bun"
 
-	"ash/agent"
 	"ash/agent/memory/recall"
 	"ash/agent/memory/recall/lexis"
 )
@@ -103,7 +102,7 @@ func (s *Store) Items(ctx context.Context, seqs []int64) ([]recall.Found, error)
 			return nil, s.translate(err)
 		}
 		found[i] = recall.Found{
-			Seq: r.Seq, Kind: r.Kind, Ref: r.Ref, Part: r.Part, Thread: agent.ID(r.Thread), Time: fromMicros(r.Time), Said: r.Said,
+			Seq: r.Seq, Kind: r.Kind, Ref: r.Ref, Part: r.Part, Thread: r.Thread, Time: fromMicros(r.Time), Said: r.Said,
 			External: r.External, Archive: strings.TrimPrefix(r.Archive, importChannel+":"), Speaker: r.Speaker, Labels: labels, Body: r.Body, Text: r.Text,
 		}
 	}
