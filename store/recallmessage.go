@@ -52,11 +52,18 @@ func indexMessages(ctx context.Context, tx bun.IDB, limit int) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	seen := sittings{}
+	seen, came := sittings{}, taints{}
 	for _, r := range rows {
 		it, err := seen.item(ctx, tx, r)
 		if err != nil {
 			return false, err
+		}
+		if r.Role == agent.RoleAssistant {
+			labels, err := came.before(ctx, tx, r.Thread, r.Seq)
+			if err != nil {
+				return false, err
+			}
+			it.Labels = it.Labels.Union(labels)
 		}
 		row, err := toRecall(it)
 		if err != nil {

@@ -115,7 +115,8 @@ func (m *mind) Core(ctx context.Context, t agent.Thread) (agent.Text, error) {
 // remembered is the label of all that memory gives: the person's, not to leave the machine unasked.
 var remembered = agent.Labels{{Source: "memory", Kind: agent.LabelPrivate, Private: true}}
 
-// Recall implements prompt.Memory. What goes wrong is told to the log: an answer without memories is better than none.
+// Recall implements prompt.Memory. What a stranger may have written comes back only when the model asks for it with the tool of that
+// name: in every prompt it would make harmless things ask. What goes wrong is told to the log: an answer without memories is better than none.
 func (m *mind) Recall(ctx context.Context, r agent.PromptRequest) ([]agent.Recollection, error) {
 	room := m.settings().Memory.RecallTokens
 	newest := newestWords(r.Path)
@@ -125,10 +126,7 @@ func (m *mind) Recall(ctx context.Context, r agent.PromptRequest) ([]agent.Recol
 	if items, ok := m.known(newest.ID); ok {
 		return items, nil
 	}
-	query := recall.Query{Text: newest.Text(), Tokens: room, Leave: map[string]bool{}}
-	for _, said := range r.Path {
-		query.Leave[string(said.ID)] = true
-	}
+	query := recall.Query{Text: newest.Text(), Tokens: room, Own: true, Leave: said(r.Path)}
 	items, err := m.recall.Recall(ctx, query)
 	if err != nil {
 		if ctx.Err() != nil {

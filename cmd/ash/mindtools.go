@@ -109,13 +109,36 @@ func traceLine(t memory.Trace) string {
 // recallTool is recall as the tool sees it.
 type recallTool struct{ mind *mind }
 
-func (r recallTool) Recall(ctx context.Context, _ agent.Thread, query string, limit int) ([]agent.Recollection, error) {
-	return r.mind.search(ctx, query, limit)
+// besides is how many of the newest messages of a conversation stand before the model anyway.
+const besides = 50
+
+func (r recallTool) Recall(ctx context.Context, t agent.Thread, query string, limit int) ([]agent.Recollection, error) {
+	tail, err := r.mind.store.Tail(ctx, t.ID)
+	if err != nil {
+		return nil, err
+	}
+	path, err := r.mind.store.Path(ctx, tail.Thread.Head, besides)
+	if err != nil {
+		return nil, err
+	}
+	return r.mind.ask(ctx, recall.Query{Text: query, Limit: limit, Leave: said(path)})
 }
 
-// search recalls for pages and tools, with the label of all that memory gives.
+func said(path []agent.Message) map[string]bool {
+	out := make(map[string]bool, len(path))
+	for _, m := range path {
+		out[string(m.ID)] = true
+	}
+	return out
+}
+
+// search recalls for pages, with the label of all that memory gives.
 func (m *mind) search(ctx context.Context, query string, limit int) ([]agent.Recollection, error) {
-	items, err := m.recall.Recall(ctx, recall.Query{Text: query, Limit: limit})
+	return m.ask(ctx, recall.Query{Text: query, Limit: limit})
+}
+
+func (m *mind) ask(ctx context.Context, q recall.Query) ([]agent.Recollection, error) {
+	items, err := m.recall.Recall(ctx, q)
 	for i := range items {
 		items[i].Labels = items[i].Labels.Union(remembered)
 	}

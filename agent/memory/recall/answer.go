@@ -30,7 +30,7 @@ func (e *Engine) answer(ctx context.Context, s *search, list []scored, query Que
 	for _, one := range list {
 		l := &s.o.lines[one.item]
 		it, ok := found[l.Seq]
-		if !ok || it.Text == "" || query.Leave[it.Ref] || (query.Kinds != nil && !slices.Contains(query.Kinds, it.Kind)) {
+		if !ok || it.Text == "" || query.Leave[it.Ref] || (query.Own && it.Labels.Untrusted()) || (query.Kinds != nil && !slices.Contains(query.Kinds, it.Kind)) {
 			continue
 		}
 		double := it.Body != "" && bodies[it.Speaker+"\x00"+it.Body]

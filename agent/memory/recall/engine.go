@@ -60,6 +60,7 @@ type Query struct {
 	Tokens int                // of all texts together; 0 is no bound
 	Kinds  []agent.MemoryKind // only these; nil is all
 	Leave  map[string]bool    // refs to leave out: what the prompt holds anyway
+	Own    bool               // leave out what a stranger may have written
 }
 
 // Recall returns what helps with a query, the best first. A query without a word that says anything recalls nothing.
