@@ -11,7 +11,7 @@ import (
 
 	"ash/agent"
 	"ash/agent/memory/archive"
-	"ash/agent/memory/recall/lexis"
+	"ash/agent/memory/lexis"
 )
 
 // importChannel is where imported threads and their speakers are from.

@@ -7,8 +7,8 @@ import (
 	"github.com/uptrace/bun"
 
 	"ash/agent"
+	"ash/agent/memory/lexis"
 	"ash/agent/memory/recall"
-	"ash/agent/memory/recall/lexis"
 )
 
 const (

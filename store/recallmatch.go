@@ -7,8 +7,8 @@ import (
 
 	"github.com/uptrace/bun"
 
+	"ash/agent/memory/lexis"
 	"ash/agent/memory/recall"
-	"ash/agent/memory/recall/lexis"
 )
 
 // Extent implements recall.Index.

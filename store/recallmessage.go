@@ -10,8 +10,8 @@ import (
 	"github.com/uptrace/bun"
 
 	"ash/agent"
+	"ash/agent/memory/lexis"
 	"ash/agent/memory/recall"
-	"ash/agent/memory/recall/lexis"
 )
 
 // spokenRow is a message on its way into the index.

@@ -126,7 +126,7 @@ func (m *mind) Recall(ctx context.Context, r agent.PromptRequest) ([]agent.Recol
 	if items, ok := m.known(newest.ID); ok {
 		return items, nil
 	}
-	query := recall.Query{Text: newest.Text(), Tokens: room, Own: true, Leave: said(r.Path)}
+	query := recall.Query{Text: newest.Text(), Tokens: room, Own: true, Leave: besidePath(r.Path)}
 	items, err := m.recall.Recall(ctx, query)
 	if err != nil {
 		if ctx.Err() != nil {
@@ -140,6 +140,16 @@ func (m *mind) Recall(ctx context.Context, r agent.PromptRequest) ([]agent.Recol
 	}
 	m.keep(newest.ID, items)
 	return items, nil
+}
+
+// besidePath leaves out what stands on path and the other branches of its conversation: what the person took back by editing
+// must not come back by itself. What was said before the path begins may, as it has left the prompt for its length alone.
+func besidePath(path []agent.Message) func(recall.Found) bool {
+	on, first := said(path), path[0]
+	return func(it recall.Found) bool {
+		aside := it.Kind == agent.MemoryMessage && it.Thread == first.Thread
+		return on(it) || aside && (first.Parent == "" || !it.Time.Before(first.Created))
+	}
 }
 
 // newestWords is the last message of the person.

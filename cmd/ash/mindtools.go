@@ -124,12 +124,13 @@ func (r recallTool) Recall(ctx context.Context, t agent.Thread, query string, li
 	return r.mind.ask(ctx, recall.Query{Text: query, Limit: limit, Leave: said(path)})
 }
 
-func said(path []agent.Message) map[string]bool {
-	out := make(map[string]bool, len(path))
+// said leaves out what stands on path.
+func said(path []agent.Message) func(recall.Found) bool {
+	on := make(map[string]bool, len(path))
 	for _, m := range path {
-		out[string(m.ID)] = true
+		on[string(m.ID)] = true
 	}
-	return out
+	return func(it recall.Found) bool { return on[it.Ref] }
 }
 
 // search recalls for pages, with the label of all that memory gives.

@@ -30,7 +30,7 @@ func (e *Engine) answer(ctx context.Context, s *search, list []scored, query Que
 	for _, one := range list {
 		l := &s.o.lines[one.item]
 		it, ok := found[l.Seq]
-		if !ok || it.Text == "" || query.Leave[it.Ref] || (query.Own && it.Labels.Untrusted()) || (query.Kinds != nil && !slices.Contains(query.Kinds, it.Kind)) {
+		if !ok || it.Text == "" || !query.admits(it) {
 			continue
 		}
 		double := it.Body != "" && bodies[it.Speaker+"\x00"+it.Body]
@@ -51,6 +51,15 @@ func (e *Engine) answer(ctx context.Context, s *search, list []scored, query Que
 		}
 	}
 	return out, nil
+}
+
+// admits reports whether an item may be an answer.
+func (q Query) admits(it Found) bool {
+	switch {
+	case q.Kinds != nil && !slices.Contains(q.Kinds, it.Kind), q.Own && it.Labels.Untrusted():
+		return false
+	}
+	return q.Leave == nil || !q.Leave(it)
 }
 
 func recollection(it Found, one scored, why []string) agent.Recollection {

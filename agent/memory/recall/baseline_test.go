@@ -7,7 +7,7 @@ import (
 
 	_ "modernc.org/sqlite"
 
-	"ash/agent/memory/recall/lexis"
+	"ash/agent/memory/lexis"
 )
 
 // baseline ranks by SQLite's BM25 alone, with or without the turns around.

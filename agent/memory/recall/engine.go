@@ -59,7 +59,7 @@ type Query struct {
 	Limit  int                // at most MaxLimit; 0 is DefaultLimit
 	Tokens int                // of all texts together; 0 is no bound
 	Kinds  []agent.MemoryKind // only these; nil is all
-	Leave  map[string]bool    // refs to leave out: what the prompt holds anyway
+	Leave  func(Found) bool   // what to leave out, such as what the prompt holds anyway; nil leaves out nothing
 	Own    bool               // leave out what a stranger may have written
 }
 

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"ash/agent/memory/recall/lexis"
+	"ash/agent/memory/lexis"
 
 	"ash/agent"
 )

@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"ash/agent"
-	"ash/agent/memory/recall/lexis"
+	"ash/agent/memory/lexis"
 )
 
 // Index keeps the items. The store implements it.

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"time"
 
-	"ash/agent/memory/recall/lexis"
+	"ash/agent/memory/lexis"
 )
 
 const (

@@ -8,7 +8,7 @@ import (
 	"slices"
 
 	"ash/agent"
-	"ash/agent/memory/recall/lexis"
+	"ash/agent/memory/lexis"
 )
 
 const (

@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -338,19 +339,28 @@ type held struct {
 // atRest waits until the process holds no more than it has to, and returns it.
 func atRest(t *testing.T, p *process, m *model) held {
 	t.Helper()
+	settled(func() string { return strconv.Itoa(m.requested()) }) // titles are still made after the last answer
 	m.hangUp()
-	var last string
-	for same, end := 0, time.Now().Add(patience); same < 5 && time.Now().Before(end); time.Sleep(100 * time.Millisecond) {
+	files := settled(func() string {
 		open := p.open()
 		kinds := make([]string, 0, len(open))
 		for kind, n := range open {
 			kinds = append(kinds, fmt.Sprint(filepath.Base(kind), " ", n))
 		}
 		slices.Sort(kinds)
-		now := strings.Join(kinds, ", ")
-		if same++; now != last {
-			last, same = now, 0
+		return strings.Join(kinds, ", ")
+	})
+	return held{files, p.threads(), p.pss()}
+}
+
+// settled waits until what look sees stays as it is for half a second, or patience ends.
+func settled(look func() string) string {
+	last := look()
+	for same, end := 0, time.Now().Add(patience); same < 5 && time.Now().Before(end); same++ {
+		time.Sleep(100 * time.Millisecond)
+		if now := look(); now != last {
+			last, same = now, -1
 		}
 	}
-	return held{last, p.threads(), p.pss()}
+	return last
 }

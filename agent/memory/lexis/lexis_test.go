@@ -4,7 +4,7 @@ import (
 	"testing"
 	"time"
 
-	"ash/agent/memory/recall/lexis"
+	"ash/agent/memory/lexis"
 )
 
 func TestSaid(t *testing.T) {
