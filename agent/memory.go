@@ -62,6 +62,7 @@ const (
 	SourceNote     SourceKind = "note"     // a note
 	SourceImport   SourceKind = "import"   // an archive
 	SourceMemories SourceKind = "memories" // consolidated from other facts
+	SourceAPI      SourceKind = "api"      // a program that acts for the person
 )
 
 // Provenance is where a fact came from.
@@ -72,6 +73,7 @@ type Provenance struct {
 	Note    string // path below notes/
 	Quote   string // the passage, as it stands there; at most MaxFact bytes
 	Run     ID     // the run of learning or consolidation that made it; "" for none
+	Via     string // by what means, for people: "API token NAME"; "" when nothing stood between
 }
 
 // EntityKind says what an entity is.

@@ -34,6 +34,7 @@ type factRow struct {
 	Run        agent.ID         `bun:"run,nullzero"`
 	Created    int64            `bun:"created"`
 	Updated    int64            `bun:"updated"`
+	Via        string           `bun:"via"`
 	Labels     string           `bun:"labels"`
 	Fold       string           `bun:"fold"`
 	Quote      string           `bun:"quote"`
@@ -43,7 +44,7 @@ type factRow struct {
 // factColumns are those that a change may set: all but seq, id, owner and created.
 var factColumns = [...]string{
 	"kind", "status", "subject", "confidence", "importance", "said", "true_from", "true_until", "expires", "pinned", "successor",
-	"source", "thread", "message", "note", "run", "updated", "labels", "fold", "quote", "text",
+	"source", "thread", "message", "note", "run", "via", "updated", "labels", "fold", "quote", "text",
 }
 
 func toFact(f agent.Fact) (factRow, error) {
@@ -53,7 +54,7 @@ func toFact(f agent.Fact) (factRow, error) {
 		ID: f.ID, Kind: f.Kind, Status: f.Status, Owner: f.Owner, Subject: clean(f.Subject),
 		Confidence: f.Confidence, Importance: f.Importance, Said: micros(f.Said), TrueFrom: micros(f.From), TrueUntil: micros(f.Until),
 		Expires: micros(f.Expires), Pinned: f.Pinned, Successor: f.Successor, Source: f.Source.Kind,
-		Thread: f.Source.Thread, Message: f.Source.Message, Note: clean(f.Source.Note), Run: f.Source.Run,
+		Thread: f.Source.Thread, Message: f.Source.Message, Note: clean(f.Source.Note), Run: f.Source.Run, Via: clean(f.Source.Via),
 		Created: micros(f.Created), Updated: micros(f.Updated), Labels: labels, Fold: memory.Fingerprint(text),
 		Quote: clean(f.Source.Quote), Text: text,
 	}, err
@@ -65,7 +66,7 @@ func fromFact(r factRow) (agent.Fact, error) {
 		ID: r.ID, Kind: r.Kind, Status: r.Status, Text: r.Text, Owner: r.Owner, Subject: r.Subject,
 		Confidence: r.Confidence, Importance: r.Importance, Said: fromMicros(r.Said), From: fromMicros(r.TrueFrom),
 		Until: fromMicros(r.TrueUntil), Expires: fromMicros(r.Expires), Pinned: r.Pinned, Successor: r.Successor,
-		Source: agent.Provenance{Kind: r.Source, Thread: r.Thread, Message: r.Message, Note: r.Note, Quote: r.Quote, Run: r.Run},
+		Source: agent.Provenance{Kind: r.Source, Thread: r.Thread, Message: r.Message, Note: r.Note, Quote: r.Quote, Run: r.Run, Via: r.Via},
 		Labels: labels, Created: fromMicros(r.Created), Updated: fromMicros(r.Updated),
 	}, err
 }

@@ -32,6 +32,7 @@ type factJSON struct {
 	Note       string           `json:"note,omitempty"`
 	Quote      string           `json:"quote,omitempty"`
 	Run        agent.ID         `json:"run,omitempty"`
+	Via        string           `json:"via,omitempty"`
 	Labels     []labelJSON      `json:"labels,omitempty"`
 	Created    time.Time        `json:"created,omitzero"`
 	Updated    time.Time        `json:"updated,omitzero"`
@@ -55,7 +56,7 @@ func toFactJSON(f agent.Fact) factJSON {
 		ID: f.ID, Kind: f.Kind, Status: f.Status, Text: clean(f.Text), Owner: f.Owner, Subject: clean(f.Subject), Entities: toEntityJSON(f.Entities),
 		Confidence: f.Confidence, Importance: f.Importance, Said: f.Said, From: f.From, Until: f.Until, Expires: f.Expires, Pinned: f.Pinned,
 		Supersedes: f.Supersedes, Successor: f.Successor, Source: f.Source.Kind, Thread: f.Source.Thread, Message: f.Source.Message,
-		Note: clean(f.Source.Note), Quote: clean(f.Source.Quote), Run: f.Source.Run, Labels: toLabels(f.Labels), Created: f.Created, Updated: f.Updated,
+		Note: clean(f.Source.Note), Quote: clean(f.Source.Quote), Run: f.Source.Run, Via: clean(f.Source.Via), Labels: toLabels(f.Labels), Created: f.Created, Updated: f.Updated,
 	}
 }
 
@@ -64,7 +65,7 @@ func fromFactJSON(j factJSON) agent.Fact {
 		ID: j.ID, Kind: j.Kind, Status: j.Status, Text: j.Text, Owner: j.Owner, Subject: j.Subject, Entities: fromEntityJSON(j.Entities),
 		Confidence: j.Confidence, Importance: j.Importance, Said: j.Said, From: j.From, Until: j.Until, Expires: j.Expires, Pinned: j.Pinned,
 		Supersedes: j.Supersedes, Successor: j.Successor,
-		Source: agent.Provenance{Kind: j.Source, Thread: j.Thread, Message: j.Message, Note: j.Note, Quote: j.Quote, Run: j.Run},
+		Source: agent.Provenance{Kind: j.Source, Thread: j.Thread, Message: j.Message, Note: j.Note, Quote: j.Quote, Run: j.Run, Via: j.Via},
 		Labels: fromLabels(j.Labels), Created: j.Created, Updated: j.Updated,
 	}
 }
