@@ -78,9 +78,10 @@ type (
 	ConfirmRequest struct{ Call ToolCall }
 	// ConfirmResponse – the person decided.
 	ConfirmResponse struct{ Call ToolCall }
-	// MemoryEvent – something was recalled or learned.
+	// MemoryEvent – something was recalled or learned, or what waits for the person's word about memory changed.
 	MemoryEvent struct {
 		Learned bool
+		Waiting bool // proposals came, were decided or went; Items is empty then
 		Items   []ID
 	}
 	// PolicyEvent – a rule decided about a call.

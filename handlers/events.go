@@ -27,6 +27,7 @@ type Events struct {
 	Threads   ThreadReader
 	Tails     TailReader
 	Summaries SummaryStore
+	Memory    *Memory // nil: there are no proposals
 	Stream    *markdown.Renderer
 	Log       *slog.Logger
 

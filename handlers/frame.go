@@ -55,6 +55,8 @@ type Frame struct {
 	Undoer   Undoer               // nil: nothing that tools changed can be taken back
 	Settings func() config.Config // as they are now
 	Latest   func() agent.EventID // the newest event; pages tell the stream where to begin
+	// Proposals counts the changes of memory that wait for the person; nil: there is no memory.
+	Proposals func(ctx context.Context) (int, error)
 	Now      func() time.Time
 	Zone     *time.Location // of the times shown
 }
@@ -82,8 +84,15 @@ func (f *Frame) plain(c echo.Context, title string, section layouts.Section) (la
 
 func (f *Frame) theme() layouts.Theme { return layouts.Theme(f.Settings().Appearance.Theme) }
 
-// waiting counts the approvals and questions that wait anywhere.
-func (f *Frame) waiting(ctx context.Context) (int, error) { return f.Reader.CountWaiting(ctx) }
+// waiting counts what waits for the person anywhere: approvals, questions, changes of memory.
+func (f *Frame) waiting(ctx context.Context) (int, error) {
+	n, err := f.Reader.CountWaiting(ctx)
+	if err != nil || f.Proposals == nil {
+		return n, err
+	}
+	proposals, err := f.Proposals(ctx)
+	return n + proposals, err
+}
 
 // present returns the maker of views' structs for this request.
 func (f *Frame) present(c echo.Context) presenter {

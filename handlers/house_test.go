@@ -122,11 +122,15 @@ func (h *house) serve(events *feed.Feed, files *attachment.Store, owner agent.ID
 		Markdown: markdown.New(), Reader: h.store, Latest: events.Last, Now: time.Now, Zone: time.UTC,
 		Settings: func() config.Config { return h.config.Current().Config() },
 	}
+	if h.mind != nil {
+		frame.Proposals = h.store.ProposalCount
+		h.mind.told = func() { events.Publish(agent.Envelope{Event: agent.MemoryEvent{Waiting: true}}) }
+	}
 	h.pages = frame
 	h.tools = &handlers.Tools{Frame: frame, Runs: h.store, Config: h.config, Halter: h.engine}
 	h.t.Cleanup(h.tools.Close)
-	streams := &handlers.Events{Frame: frame, Feed: events, Threads: h.store, Tails: h.store, Summaries: h.store, Stream: markdown.New(), Log: slog.New(slog.DiscardHandler)}
 	memory, notes := h.mind.pages(frame)
+	streams := &handlers.Events{Frame: frame, Feed: events, Threads: h.store, Tails: h.store, Summaries: h.store, Memory: memory, Stream: markdown.New(), Log: slog.New(slog.DiscardHandler)}
 	h.tools.Memory = memory
 	server, err := web.New(web.Config{
 		Home: h.home, Log: slog.New(slog.DiscardHandler),

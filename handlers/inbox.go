@@ -33,11 +33,16 @@ func (h *Tools) Inbox(c echo.Context) error {
 		return err
 	}
 	page.Stream += "&shown=" + shownOf(entries)
-	shown := pages.Inbox{Page: page, Entries: entries, More: max(page.Waiting-len(entries), 0)}
+	calls, err := h.Reader.CountWaiting(ctx)
+	if err != nil {
+		return err
+	}
+	shown := pages.Inbox{Page: page, Entries: entries, More: max(calls-len(entries), 0)}
 	if h.Memory != nil {
-		if shown.Proposals, shown.MoreProposals, err = h.Memory.Waiting(c); err != nil {
+		if shown.Proposals, shown.MoreProposals, err = h.Memory.waitingList(h.presentMemory(c)); err != nil {
 			return err
 		}
+		shown.Page.Stream += "&proposals=" + proposalsShown(shown.Proposals)
 	}
 	return render(c, http.StatusOK, shown.Show())
 }

@@ -138,7 +138,7 @@ func (h *Memory) Show(c echo.Context) error {
 // fill finds what the page lists.
 func (h *Memory) fill(c echo.Context, page *pages.Memory, totals agent.MemoryTotals) error {
 	if page.Tab == pages.TabWaiting {
-		return h.waitingList(c, page)
+		return h.waitingTab(c, page)
 	}
 	filter, shown, err := h.filter(c, page.Tab)
 	page.Filter = shown
@@ -181,8 +181,8 @@ func (h *Memory) fill(c echo.Context, page *pages.Memory, totals agent.MemoryTot
 	return nil
 }
 
-// waitingList is the tab of proposals.
-func (h *Memory) waitingList(c echo.Context, page *pages.Memory) error {
+// waitingTab is the tab of proposals.
+func (h *Memory) waitingTab(c echo.Context, page *pages.Memory) error {
 	list, next, err := h.Records.Proposals(c.Request().Context(), c.QueryParam("after"), memoryPage)
 	if err != nil {
 		return err

@@ -25,10 +25,16 @@ type mind struct {
 	notes *notes.Folder
 	found []agent.Recollection // beside the facts
 	asked []string
+	told  func() // that proposals changed
 }
 
 func openMind(h *house, owner agent.ID) *mind {
-	m := &mind{house: h, owner: owner, book: memory.New(h.store, memory.Options{Window: time.Hour})}
+	m := &mind{house: h, owner: owner}
+	m.book = memory.New(h.store, memory.Options{Window: time.Hour, OnChange: func(t memory.Touched) {
+		if t.Proposals {
+			m.told()
+		}
+	}})
 	var err error
 	m.notes, err = notes.Open(context.Background(), filepath.Join(h.home, "notes"), h.store, h.store, notes.Options{Unwatched: true, Rescan: time.Hour})
 	h.must(err)

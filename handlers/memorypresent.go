@@ -242,7 +242,7 @@ func (h *Memory) proposals(p *memoryPresenter, list []agent.Proposal, place comp
 		shown := components.Proposal{
 			ID: x.ID, Retire: x.Action == agent.ActionRetire, Text: visible(x.Fact.Text), Kind: x.Fact.Kind, Why: visible(x.Why),
 			Quote: s.Quote, From: lowerFirst(s.Words), FromURL: s.URL, Since: "proposed " + waited(p.Now().Sub(x.Created)),
-			Sources: strangers(x.Fact.Labels), Place: place, CSRF: p.token,
+			Sources: strangers(x.Fact.Labels), At: x.Created.UnixMicro(), Place: place, CSRF: p.token,
 		}
 		for _, id := range x.Fact.Supersedes[:min(len(x.Fact.Supersedes), replacesShown)] {
 			old, err := h.Facts.Fact(p.ctx, id)

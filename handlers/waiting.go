@@ -7,7 +7,7 @@ import (
 	"ash/agent"
 )
 
-// counted remembers how many calls waited after an event: fifty pages that are told of it
+// counted remembers how much waited after an event: fifty pages that are told of it
 // count once. The zero value remembers nothing.
 type counted struct {
 	mu sync.Mutex
@@ -15,14 +15,14 @@ type counted struct {
 	n  int
 }
 
-// count returns how many calls wait, as of the event at or later.
-func (k *counted) count(ctx context.Context, r Reader, at agent.EventID) (int, error) {
+// count returns how much waits, as of the event at or later.
+func (k *counted) count(ctx context.Context, waiting func(context.Context) (int, error), at agent.EventID) (int, error) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	if k.at == at && at != (agent.EventID{}) {
 		return k.n, nil
 	}
-	n, err := r.CountWaiting(ctx)
+	n, err := waiting(ctx)
 	if err != nil {
 		return 0, err
 	}

@@ -247,7 +247,7 @@ func (b *Book) Apply(ctx context.Context, step Step) ([]agent.MemoryChange, erro
 	if err != nil {
 		return nil, err
 	}
-	var t Touched
+	t := Touched{Proposals: len(step.Propose) > 0 || step.Decides != ""}
 	for _, c := range done {
 		t.Facts = append(t.Facts, c.Fact)
 	}

@@ -165,6 +165,7 @@ func (b *Book) Forget(ctx context.Context, target Target, ticked []string) (Forg
 		return Forgetting{}, err
 	}
 	gone.Messages = len(touched.Messages)
+	touched.Proposals = len(act.Proposals) > 0
 	b.changed(ctx, touched)
 	return gone, nil
 }
@@ -207,6 +208,7 @@ func (b *Book) Restore(ctx context.Context, id agent.ID) error {
 	if err != nil {
 		return err
 	}
+	t.Proposals = true
 	b.changed(ctx, t)
 	return nil
 }

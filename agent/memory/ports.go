@@ -144,6 +144,8 @@ type Touched struct {
 	Messages []agent.ID
 	Threads  []agent.ID // of the messages, and those removed whole
 	Episodes []agent.ID
+	// Proposals says that some may have come, been decided or gone.
+	Proposals bool
 }
 
 // Forgetter forgets in two steps. What is hidden is gone for every reader at once, and can be taken back; what is final

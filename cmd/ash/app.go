@@ -141,6 +141,7 @@ func (a *app) start() {
 	ctx, cancel := context.WithCancel(context.Background())
 	a.stopping = cancel
 	a.mind = newMind(a.store, a.owner.ID, func() config.Config { return a.config.Current().Config() }, a.log)
+	a.mind.proposed = func() { a.feed.Publish(agent.Envelope{Event: agent.MemoryEvent{Waiting: true}}) }
 	a.mind.openNotes(ctx)
 	helping := &helpers{store: a.store, feed: a.feed}
 	a.hands = newHands(material{

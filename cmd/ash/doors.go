@@ -32,9 +32,9 @@ func (a *app) routes(address string) web.Routes {
 		Markdown: md, Reader: a.store, Undoer: undoer{a.hands.files},
 		Settings: func() config.Config { return a.config.Current().Config() },
 		Latest:   a.feed.Last,
-		Now:      time.Now, Zone: time.Local,
+		Proposals: a.store.ProposalCount,
+		Now:       time.Now, Zone: time.Local,
 	}
-	events := &handlers.Events{Frame: frame, Feed: a.feed, Threads: a.store, Tails: a.store, Summaries: a.store, Stream: md, Log: a.log}
 	control := handlers.Control{
 		Engine: a.engine, Threads: a.store, Feed: a.feed, Owner: a.owner.ID,
 		Version: versionString(), Address: address,
@@ -44,6 +44,9 @@ func (a *app) routes(address string) web.Routes {
 	mind := &handlers.Memory{
 		Frame: frame, Owner: a.owner.ID, Facts: a.store, Entities: a.store, Totals: a.store, Recall: memorySearch{a.mind},
 		Records: a.store, Book: a.mind.book, Decider: a.mind.book, Forgetter: a.mind.book,
+	}
+	events := &handlers.Events{
+		Frame: frame, Feed: a.feed, Threads: a.store, Tails: a.store, Summaries: a.store, Memory: mind, Stream: md, Log: a.log,
 	}
 	receipts := &handlers.Receipts{Frame: frame, Facts: a.store, Episodes: a.store}
 	return web.Routes{

@@ -29,6 +29,7 @@ type mind struct {
 	indexing sync.Mutex    // one taking up of notes at a time
 	settings func() config.Config
 	owner    agent.ID
+	proposed func() // what waits for the person's word about memory changed; nil: nobody is told
 	log      *slog.Logger
 
 	mu   sync.Mutex // guards what was recalled lately: all rounds of a turn get the same
@@ -50,7 +51,12 @@ func newMind(s *store.Store, owner agent.ID, settings func() config.Config, log 
 	m.recall = recall.New(recall.Options{Index: s, Ranker: ranker{m.meaning}, Tokens: prompt.Tokens})
 	m.book = memory.New(s, memory.Options{
 		Index: refresher{m}, Meaning: meanings{m.meaning}, Log: log, Window: settings().Memory.Undo,
-		OnChange: func(memory.Touched) { m.drop() },
+		OnChange: func(t memory.Touched) {
+			m.drop()
+			if t.Proposals && m.proposed != nil {
+				m.proposed()
+			}
+		},
 	})
 	return m
 }

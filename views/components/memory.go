@@ -81,6 +81,7 @@ type Proposal struct {
 	FromURL  string
 	Since    string // "proposed 3 minutes ago"
 	Sources  []string
+	At       int64 // when it was proposed, for its place in the inbox
 	Place    Place // PlaceInbox, or "" for the Memory page
 	CSRF     string
 }
@@ -90,6 +91,8 @@ func (p Proposal) element() string { return ProposalID(p.ID) }
 
 // ProposalID is the element of a proposal.
 func ProposalID(id agent.ID) string { return "p-" + Short(id) }
+
+func (p Proposal) order() string { return strconv.FormatInt(p.At, 10) }
 
 func (p Proposal) path() string { return "/memory/proposals/" + string(p.ID) }
 

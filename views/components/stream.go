@@ -170,6 +170,11 @@ func StreamInbox(e InboxEntry) templ.Component { return upsert("inbox", "data-at
 // StreamInboxGone takes the entry of a call out of the inbox.
 func StreamInboxGone(id string) templ.Component { return StreamPatch(id, SwapDelete, "") }
 
+// StreamProposal puts a proposal in the inbox.
+func StreamProposal(p Proposal) templ.Component {
+	return upsert("proposals", "data-at sort=desc", ProposalCard(p))
+}
+
 // StreamAnnounce has a screen reader say something.
 func StreamAnnounce(text string) templ.Component {
 	return StreamPatch("announce", SwapInner, templ.EscapeString(text))
