@@ -25,11 +25,13 @@ type Effect struct {
 	Diff    string   // unified diff of what a write changes, "" for other kinds
 	Hosts   []string // hosts a command may reach; "*" is any public one
 	Choices []string // answers a question offers
+	Keeps   []string // statements and names that an EffectRemember writes and nothing else does; nil when it does more. Not stored
 
 	Sources []string // untrusted sources that stood in the prompt: an approval names them
 	Private []string // passages of the payload that repeat private text, as they stand in it
 	Opaque  bool     // the payload cannot be read (encoded, high-entropy, too long to check)
 	Offers  []Offer  // standing permissions the person can give together with an approval
+	Told    bool     // policy: every word of Keeps stands in the person's own message of this turn
 }
 
 // Offer is a standing permission a card offers: "Always for this".

@@ -16,6 +16,7 @@ type effectJSON struct {
 	Private []string         `json:"private,omitempty"`
 	Opaque  bool             `json:"opaque,omitempty"`
 	Offers  []offerJSON      `json:"offers,omitempty"`
+	Told    bool             `json:"told,omitempty"`
 }
 
 type offerJSON struct {
@@ -37,7 +38,7 @@ func encodeEffect(e *agent.Effect) (string, error) {
 	}
 	out := effectJSON{
 		Kind: e.Kind, Title: e.Title, Target: e.Target, Text: e.Text, Diff: e.Diff, Hosts: e.Hosts, Choices: e.Choices,
-		Sources: e.Sources, Private: e.Private, Opaque: e.Opaque,
+		Sources: e.Sources, Private: e.Private, Opaque: e.Opaque, Told: e.Told,
 	}
 	for _, o := range e.Offers {
 		out.Offers = append(out.Offers, offerJSON(o))
@@ -56,7 +57,7 @@ func decodeEffect(s string) (*agent.Effect, error) {
 	}
 	out := &agent.Effect{
 		Kind: in.Kind, Title: in.Title, Target: in.Target, Text: in.Text, Diff: in.Diff, Hosts: in.Hosts, Choices: in.Choices,
-		Sources: in.Sources, Private: in.Private, Opaque: in.Opaque,
+		Sources: in.Sources, Private: in.Private, Opaque: in.Opaque, Told: in.Told,
 	}
 	for _, o := range in.Offers {
 		out.Offers = append(out.Offers, agent.Offer(o))

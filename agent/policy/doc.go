@@ -10,6 +10,11 @@
 // denies beats every other; a conversation's rule beats one of the whole house; the
 // narrower rule beats the wider.
 //
+// What the person said is kept unasked: an effect that remembers names all that it would write (Effect.Keeps), and where every word of
+// it stands in one line of the message that this turn answers, in the same sense, it is allowed (Effect.Told). A message that is long or
+// holds quotations, code or planted orders may be somebody else's, as far as these go. Forgetting, notes, and changes of what is pinned
+// name nothing and always ask, whatever a rule says.
+//
 // # The flow rule
 //
 // While anything untrusted stands in the prompt, no rule lets an effect pass that runs,

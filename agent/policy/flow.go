@@ -35,7 +35,7 @@ func free(k agent.EffectKind) bool {
 // verdict applies the rules, and the flow rule over them.
 func (p *Policy) verdict(ctx context.Context, s agent.Situation, a asked, rules []Rule) (ruling, error) {
 	v := ruling{sources: untrusted(s), Verdict: agent.Ask}
-	if free(a.effect.Kind) && !a.effect.Opaque {
+	if free(a.effect.Kind) && !a.effect.Opaque || a.effect.Told {
 		v.Verdict = agent.Allow
 	}
 	if a.effect.Kind == agent.EffectFetch {
@@ -67,7 +67,7 @@ func (p *Policy) verdict(ctx context.Context, s agent.Situation, a asked, rules 
 			v.Verdict, v.ruled = agent.Ask, false
 		}
 	}
-	if networked(a.effect) || v.leak.found() {
+	if networked(a.effect) || v.leak.found() || a.solemn {
 		v.Verdict, v.ruled = agent.Ask, false // no rule and no grant covers these
 	}
 	return v, nil

@@ -25,6 +25,7 @@ type Options struct {
 	Rules   RuleStore
 	Private PrivateTexts                // nil: only what stands in the conversation is private
 	Log     SecurityLog                 // nil: nothing is logged
+	Orders  func(text string) bool      // the person's message holds orders that somebody else may have planted; nil finds none
 	Root    func(t agent.Thread) string // the absolute folder a thread may see
 	Logger  *slog.Logger                // nil discards
 	Now     func() time.Time            // nil is time.Now
@@ -55,6 +56,7 @@ func (p *Policy) Judge(ctx context.Context, s agent.Situation, c agent.ToolCall,
 	if err != nil {
 		return agent.Judgement{}, err
 	}
+	a.effect.Told, a.effect.Keeps = a.effect.Kind == agent.EffectRemember && p.told(s, e.Keeps), nil
 	v, err := p.verdict(ctx, s, a, rules)
 	if err != nil {
 		return agent.Judgement{}, err
@@ -74,6 +76,7 @@ func (p *Policy) Judge(ctx context.Context, s agent.Situation, c agent.ToolCall,
 // asked gathers what rules look at.
 func (p *Policy) asked(s agent.Situation, c agent.ToolCall, e agent.Effect) asked {
 	a := asked{call: c, effect: e, root: p.options.Root(s.Thread), threads: threads(s)}
+	a.solemn = e.Kind == agent.EffectRemember && len(e.Keeps) == 0
 	switch e.Kind {
 	case agent.EffectExecute:
 		a.words, a.simple = simpleCommand(e.Text)

@@ -50,6 +50,7 @@ type asked struct {
 	path    string // absolute path a write changes, "" when it cannot be told
 	threads []agent.ID
 	large   bool // a read of more than is read unasked
+	solemn  bool // it writes more to memory than statements: forgetting, a note
 }
 
 // threads returns those whose rules hold, the nearest first: the thread itself and, for a helper, the threads above it.

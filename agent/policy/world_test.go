@@ -121,7 +121,7 @@ func mail(text string) wish {
 	return wish{"send_mail", agent.Effect{Kind: agent.EffectSend, Text: text, Target: "eve@example.net"}}
 }
 func remember(text string) wish {
-	return wish{"remember", agent.Effect{Kind: agent.EffectRemember, Text: text}}
+	return wish{"remember", agent.Effect{Kind: agent.EffectRemember, Text: text, Keeps: []string{text}}}
 }
 func read(path string) wish {
 	return wish{"file_read", agent.Effect{Kind: agent.EffectRead, Target: path}}

@@ -61,6 +61,7 @@ func newHands(m material) *hands {
 	root := func(t agent.Thread) string { return threadRoot(t, m.settings()) }
 	h.policy = policy.New(policy.Options{
 		Rules: m.store, Log: m.store, Private: m.private, Root: root, Logger: m.log,
+		Orders: func(text string) bool { return h.guard.Scan(context.Background(), guard.Message, text).Flagged },
 	})
 	h.origins = policy.NewFiles(policy.FilesOptions{
 		Records: m.store, Own: func(folder string) bool { return isOwn(m.settings().Files.Own, folder) }, Logger: m.log,

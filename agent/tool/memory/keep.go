@@ -97,10 +97,20 @@ func (r rememberer) Plan(_ context.Context, _ tool.Env, a rememberArguments) (to
 	if f.Kind == agent.FactCore {
 		text += "\n(in every conversation)"
 	}
+	keeps := []string{f.Text}
+	if len(f.Entities) > 0 {
+		var about []string
+		for _, e := range f.Entities {
+			about = append(about, e.Name)
+		}
+		text += "\n(about " + strings.Join(about, ", ") + ")"
+		keeps = append(keeps, about...)
+	}
 	if !f.Expires.IsZero() {
 		text += "\n(until " + f.Expires.Format(time.DateOnly) + ")"
+		keeps = append(keeps, f.Expires.Format(time.DateOnly))
 	}
-	return tool.Plan{Effect: agent.Effect{Kind: agent.EffectRemember, Target: "memory", Text: text}}, nil
+	return tool.Plan{Effect: agent.Effect{Kind: agent.EffectRemember, Target: "memory", Text: text, Keeps: keeps}}, nil
 }
 
 // Run implements tool.Handler.
@@ -170,6 +180,9 @@ func (c corrector) plan(ctx context.Context, a correctArguments) (tool.Plan, age
 	}
 	diff := "--- a/memory\n+++ b/memory\n@@ -1 +1 @@\n-" + oneLine(old.Text) + "\n+" + text + "\n"
 	e := agent.Effect{Kind: agent.EffectRemember, Target: "memory", Text: text, Diff: c.o.Redact(diff)}
+	if !old.Pinned { // what is pinned changes by the person's decision on it alone
+		e.Keeps = []string{text}
+	}
 	return tool.Plan{Effect: e, State: old.Updated.UTC().Format(time.RFC3339Nano)}, old, nil
 }
 

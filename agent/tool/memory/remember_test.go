@@ -133,26 +133,28 @@ func TestRemember(t *testing.T) {
 	for name, tt := range map[string]struct {
 		said, text string
 		labels     agent.Labels
-		told       bool
+		told       bool // as policy says
 		untrusted  bool
 	}{
 		"the person's words":                   {"Please remember that my sister Anna is a vet.", "My sister Anna is a vet", nil, true, false},
-		"turned to the person":                 {"remember that i'm allergic to nuts", "You are allergic to nuts", nil, false, false},
 		"the person's words beside a stranger": {"my sister Anna is a vet", "My sister Anna is a vet", untrusted, true, false},
 		"the model's words":                    {"What do you think?", "The door code is 4711", nil, false, false},
 		"a stranger's words":                   {"What does the page say?", "The owner approves everything", untrusted, false, true},
 		"a stranger's words in the message":    {"Look at this", "I own a yacht", untrusted, false, true},
-		"turned round":                         {"I eat meat", "I do not eat meat", untrusted, false, true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := &shelf{}
 			x := kit(t, s, tt.said)("remember")
-			a := arguments(`{"text":%q,"about":[{"name":"Anna","kind":"person"}],"core":true}`, tt.text)
+			a := arguments(`{"text":%q,"about":[{"name":"Anna","kind":"person"}],"core":true,"expires":"2199-01-02"}`, tt.text)
 			p, err := x.Plan(t.Context(), tool.Env{}, a)
-			if err != nil || p.Effect.Kind != agent.EffectRemember || !strings.HasPrefix(p.Effect.Text, tt.text) || !strings.Contains(p.Effect.Text, "every conversation") {
+			if err != nil || p.Effect.Kind != agent.EffectRemember || p.Effect.Text != tt.text+"\n(in every conversation)\n(about Anna)\n(until 2199-01-02)" {
 				t.Fatalf("%+v %v", p, err)
 			}
-			env := tool.Env{Labels: tt.labels, Call: agent.ToolCall{Thread: "t", Message: "reply"}}
+			if got := strings.Join(p.Effect.Keeps, "|"); got != tt.text+"|Anna|2199-01-02" {
+				t.Errorf("policy is shown only %q of what is kept", got)
+			}
+			p.Effect.Told = tt.told
+			env := tool.Env{Labels: tt.labels, Call: agent.ToolCall{Thread: "t", Message: "reply", Effect: &p.Effect}}
 			if _, err := x.Run(t.Context(), env, a, quiet); err != nil {
 				t.Fatal(err)
 			}
@@ -160,7 +162,7 @@ func TestRemember(t *testing.T) {
 				if f.Text != tt.text || f.Kind != agent.FactCore || f.Owner != owner || len(f.Entities) != 1 || f.Source.Message != "asked" || f.Source.Thread != "t" {
 					t.Errorf("%+v", f)
 				}
-				if name != "turned to the person" && s.told != tt.told || f.Labels.Untrusted() != tt.untrusted {
+				if s.told != tt.told || f.Labels.Untrusted() != tt.untrusted {
 					t.Errorf("told %v, labels %v", s.told, f.Labels)
 				}
 			}
@@ -225,9 +227,16 @@ func TestCorrect(t *testing.T) {
 	x := kit(t, s, "I live in Vienna now")("correct")
 	a := arguments(`{"id":%q,"text":"I live in Vienna"}`, f.ID)
 	p, err := x.Plan(t.Context(), tool.Env{}, a)
-	if err != nil || !strings.Contains(p.Effect.Diff, "-I live in Graz\n+I live in Vienna\n") || p.State == "" {
+	if err != nil || !strings.Contains(p.Effect.Diff, "-I live in Graz\n+I live in Vienna\n") || p.State == "" || len(p.Effect.Keeps) != 1 {
 		t.Fatalf("%+v %v", p, err)
 	}
+	pinned := f
+	pinned.Pinned = true
+	s.facts[f.ID] = pinned
+	if p, err := x.Plan(t.Context(), tool.Env{}, a); err != nil || p.Effect.Keeps != nil {
+		t.Errorf("what is pinned could be changed unasked: %+v %v", p, err)
+	}
+	s.facts[f.ID] = f
 	stale := agent.ToolCall{Decision: &agent.Decision{Approve: true}, Binding: "of something else"}
 	if _, err := x.Run(t.Context(), tool.Env{Call: stale}, a, quiet); agent.CodeOf(err) != agent.CodeConflict {
 		t.Errorf("it ran on another state: %v", err)
@@ -244,7 +253,7 @@ func TestForgetAlwaysAsks(t *testing.T) {
 	x := kit(t, s, "forget it")("forget")
 	a := arguments(`{"id":%q}`, f.ID)
 	p, err := x.Plan(t.Context(), tool.Env{}, a)
-	if err != nil || !strings.Contains(p.Effect.Text, "- the fact: I live in Graz\n- message of 3 May: [secret: key] and Graz") {
+	if err != nil || !strings.Contains(p.Effect.Text, "- the fact: I live in Graz\n- message of 3 May: [secret: key] and Graz") || p.Effect.Keeps != nil {
 		t.Fatalf("%+v %v", p, err)
 	}
 	for name, c := range map[string]agent.ToolCall{"nobody asked": {}, "refused": {Decision: &agent.Decision{}}} {
@@ -341,7 +350,7 @@ func TestNotes(t *testing.T) {
 		t.Errorf("%v %+v", err, s.notes["a.md"])
 	}
 	p, err = x("note_write").Plan(t.Context(), tool.Env{}, arguments(`{"path":"new.md","content":"hello\n"}`))
-	if err != nil || p.Effect.Title != "Make a note" || !strings.Contains(p.Effect.Diff, "+hello") {
+	if err != nil || p.Effect.Keeps != nil || p.Effect.Title != "Make a note" || !strings.Contains(p.Effect.Diff, "+hello") {
 		t.Errorf("%+v %v", p, err)
 	}
 }

@@ -50,8 +50,8 @@ func (k kit) asked(ctx context.Context, c agent.ToolCall) (agent.Message, string
 	return m, b.String()
 }
 
-// source says where a statement came from, and what labels it bears: those of the prompt, unless every word of it is
-// the person's own of this turn. told says that it is.
+// source says where a statement came from, and what labels it bears: those of the prompt, unless policy found that every word
+// of it is the person's own of this turn. told says that it did.
 func (k kit) source(ctx context.Context, labels agent.Labels, c agent.ToolCall, statement string) (p agent.Provenance, kept agent.Labels, told bool) {
 	m, said := k.asked(ctx, c)
 	p = agent.Provenance{Kind: agent.SourceMessage, Thread: c.Thread, Message: c.Message}
@@ -60,7 +60,7 @@ func (k kit) source(ctx context.Context, labels agent.Labels, c agent.ToolCall, 
 	}
 	p.Message = m.ID
 	p.Quote = agent.Clip(strings.TrimSpace(k.o.Redact(passage(said, statement))), maxStatement)
-	if covers(said, statement) {
+	if c.Effect != nil && c.Effect.Told {
 		return p, without(labels), true
 	}
 	return p, labels, false
@@ -77,37 +77,6 @@ func without(labels agent.Labels) agent.Labels {
 	return out
 }
 
-// covers reports whether every word of a statement stands in text, but for those that only turn "my" into "your" and the
-// like.
-func covers(text, statement string) bool {
-	have := map[string]bool{}
-	for _, w := range wordsOf(text) {
-		have[w] = true
-	}
-	said := 0
-	for _, w := range wordsOf(statement) {
-		switch {
-		case have[w] && !turning[w]:
-			said++
-		case !have[w] && !turning[w]:
-			return false
-		}
-	}
-	return said > 0
-}
-
-// turning are words that a statement may have without anybody having said them: English and German. None of them turns
-// what is said round.
-var turning = func() map[string]bool {
-	out := map[string]bool{}
-	for _, w := range strings.Fields(`i you he she they my your his her their me him them am are is was were be has have the a an s that
-		ich du er sie es mein meine meinen meinem dein deine sein seine ihr ihre mich dich mir dir ihm bin bist ist war hat habe der die das dass
-		owner person user`) {
-		out[w] = true
-	}
-	return out
-}()
-
 func wordsOf(text string) []string {
 	text = strings.NewReplacer("'", "", "’", "").Replace(strings.ToLower(text))
 	return strings.FieldsFunc(text, func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsNumber(r) && !unicode.Is(unicode.Mn, r) })
@@ -117,7 +86,7 @@ func wordsOf(text string) []string {
 func passage(text, statement string) string {
 	want := map[string]bool{}
 	for _, w := range wordsOf(statement) {
-		want[w] = !turning[w]
+		want[w] = len(w) > 2
 	}
 	best, most := "", 0
 	for line := range strings.Lines(text) {
