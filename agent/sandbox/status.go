@@ -1,6 +1,7 @@
 package sandbox
 
 import (
+	"cmp"
 	"context"
 	"runtime"
 	"slices"
@@ -172,7 +173,9 @@ func (d *docker) describe(ctx context.Context, s Settings, st *Status) {
 			Busy: busy[c.ID], Own: c.Labels[labelBoot] == d.boot, Created: time.Unix(c.Created, 0).UTC(),
 		})
 	}
-	slices.SortFunc(st.Containers, func(a, b Container) int { return a.Created.Compare(b.Created) })
+	slices.SortFunc(st.Containers, func(a, b Container) int { // Docker's list knows seconds
+		return cmp.Or(a.Created.Compare(b.Created), cmp.Compare(a.Thread, b.Thread))
+	})
 }
 
 func (d *docker) describeImage(ctx context.Context, l *dockerLink) Image {
