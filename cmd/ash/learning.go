@@ -148,8 +148,8 @@ func (l learning) Keep(ctx context.Context, o learn.Outcome) error {
 	return err
 }
 
-// consolidateEvery is how often memory is tidied.
-const consolidateEvery = 24 * time.Hour
+// tidyRound is how often it is looked whether memory is due to be tidied: soon after a start, since many machines never run for a day.
+const tidyRound = 10 * time.Minute
 
 // learnOn learns from conversations that rest, until ctx ends.
 func (a *app) learnOn(ctx context.Context) {
@@ -170,17 +170,18 @@ func (a *app) learnOn(ctx context.Context) {
 	}
 }
 
-// consolidate tidies memory once a day.
+// consolidate tidies memory as often as the settings say.
 func (a *app) consolidate(ctx context.Context, l *learn.Learner) {
-	ticker := time.NewTicker(time.Hour)
+	ticker := time.NewTicker(min(tidyRound, a.config.Current().Config().Memory.Tidy))
 	defer ticker.Stop()
 	for {
 		select {
 		case <-ctx.Done():
 			return
 		case now := <-ticker.C:
+			settings := a.config.Current().Config().Memory
 			last, err := a.store.Consolidated(ctx)
-			if err == nil && now.Sub(last) >= consolidateEvery && a.config.Current().Config().Memory.Learn != string(learn.Off) {
+			if err == nil && now.Sub(last) >= settings.Tidy && settings.Learn != string(learn.Off) {
 				_, err = l.Consolidate(ctx)
 			}
 			if err != nil && ctx.Err() == nil {
