@@ -91,7 +91,7 @@ func openWith(t testing.TB, p plan, script ...llmtest.Reply) *house {
 	t.Cleanup(func() { h.must(files.Close()) })
 	h.llm, err = llm.New(llm.Options{
 		Providers: providerSettings(settings), Order: settings.Models.Order,
-		Dialects: map[string]llm.Dialect{"openai": openai.New, "ollama": ollama.New, "offline": offline.New(h.store, nil)},
+		Dialects: map[string]llm.Dialect{"openai": openai.New, "ollama": ollama.New, "offline": offline.New(offline.Options{Library: h.store})},
 		Keys:     llm.NewKeys(func(string) (string, bool) { return "", false }),
 		Logger:   slog.New(slog.DiscardHandler),
 		Probe:    []llm.Settings{{Name: "lmstudio", Kind: "lmstudio", BaseURL: h.model.URL + "/v1"}},
@@ -145,7 +145,7 @@ func (h *house) serve(events *feed.Feed, files *attachment.Store, owner agent.ID
 			Messages:    &handlers.Messages{Frame: frame, Engine: h.engine, Turns: h.engine, Threads: h.store, Files: files, Owner: owner},
 			Threads:     &handlers.Threads{Frame: frame, Threads: h.store, Engine: h.engine, Paths: h.store, Summaries: h.store},
 			Attachments: &handlers.Attachments{Files: files},
-			Search:      &handlers.Search{Frame: frame},
+			Search:      h.mind.search(frame),
 			Identity:    &handlers.Identity{Frame: frame, Book: h.book, Tokens: prompt.Tokens},
 			Settings: &handlers.Settings{Frame: frame, Config: h.config, Book: h.book, Facts: func(context.Context) (handlers.Facts, error) {
 				return handlers.Facts{Version: "1.2.3", Home: h.home, Started: time.Now()}, nil

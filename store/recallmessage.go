@@ -38,17 +38,21 @@ type sat struct {
 	said    string // of one whose time nobody knows
 }
 
+// builtIn is the provider of the model that is built in.
+const builtIn = "offline"
+
 // indexMessages makes the items of messages that have none, oldest first, and moves the floor below
-// which there is nothing left to do: messages that are still being written keep it down.
+// which there is nothing left to do: messages that are still being written keep it down. What the built-in model says is no memory:
+// it quotes what is stored, and would come back as an echo of it.
 func indexMessages(ctx context.Context, tx bun.IDB, limit int) (bool, error) {
 	var rows []spokenRow
 	err := fixed(tx, `SELECT m.seq, m.id, m.thread, m.role, m.created, m.labels, m.parts, ifnull(p.display_name, '') AS author,
 			ifnull(o.speaker, '') AS speaker, ifnull(o.said, '') AS said,
 			EXISTS (SELECT 1 FROM message_masks k WHERE k.message = m.id) AS masked
 		FROM messages m LEFT JOIN persons p ON p.id = m.author LEFT JOIN message_origins o ON o.message = m.id
-		WHERE m.seq > (SELECT floor FROM recall_state) AND m.state NOT IN ('open', 'queued')
+		WHERE m.seq > (SELECT floor FROM recall_state) AND m.state NOT IN ('open', 'queued') AND NOT (m.role = 'assistant' AND m.provider = ?2)
 			AND NOT EXISTS (SELECT 1 FROM recall_items i WHERE i.kind = 'message' AND i.ref = m.id AND i.part = 0)
-		ORDER BY m.seq LIMIT ?1`, limit).Scan(ctx, &rows)
+		ORDER BY m.seq LIMIT ?1`, limit, builtIn).Scan(ctx, &rows)
 	if err != nil {
 		return false, err
 	}

@@ -108,7 +108,7 @@ func openApp(ctx context.Context, home string, overrides []config.Override, quie
 	if a.files, err = attachment.Open(filepath.Join(home, "attachments"), attachment.Options{PDF: pdfReader(), Documents: a.readsDocuments, Log: a.log}); err != nil {
 		return nil, err
 	}
-	if a.providers, err = newProviders(settings, a.store, a.log); err != nil {
+	if a.providers, err = newProviders(settings, a.builtIn(), a.log); err != nil {
 		return nil, err
 	}
 	if err = os.MkdirAll(filesFolder(settings), 0o700); err != nil {

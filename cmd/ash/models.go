@@ -16,13 +16,13 @@ import (
 )
 
 // newProviders makes the model providers of the settings, with every dialect Ash speaks.
-func newProviders(c config.Config, library offline.Library, log *slog.Logger) (*llm.Providers, error) {
+func newProviders(c config.Config, built offline.Options, log *slog.Logger) (*llm.Providers, error) {
 	dialects := map[string]llm.Dialect{
 		"openai":      openai.New,
 		"anthropic":   anthropic.New,
 		"ollama":      ollama.New,
 		"bedrock-aws": longtail.New,
-		"offline":     offline.New(library, nil),
+		"offline":     offline.New(built),
 	}
 	return llm.New(llm.Options{
 		Providers: providerSettings(c), Order: c.Models.Order, Dialects: dialects,

@@ -11,6 +11,7 @@ import (
 	"ash/agent"
 	"ash/agent/config"
 	"ash/agent/llm/llmtest"
+	"ash/agent/llm/offline"
 )
 
 // opened is everything behind the doors, on a home of its own.
@@ -178,7 +179,7 @@ func TestCatalogEntriesReachTheModels(t *testing.T) {
 	const name = "anthropic/claude-sonnet-4-5"
 	info := func(toml string) agent.ModelInfo {
 		t.Helper()
-		p, err := newProviders(configured(t, "[models]\norder = [\""+name+"\"]\n"+toml), nil, nil)
+		p, err := newProviders(configured(t, "[models]\norder = [\""+name+"\"]\n"+toml), offline.Options{}, nil)
 		must(t, err)
 		t.Cleanup(p.Close)
 		_, m, err := p.Pick(t.Context(), "")

@@ -19,12 +19,15 @@ const (
 type answer struct {
 	ctx     context.Context
 	library Library
+	memory  Memory
+	asked   func(text string) []Wish
 	now     time.Time
 	talk    talk
 	tools   []agent.ToolSpec
 
-	text strings.Builder
-	call *agent.CallPiece
+	recalled int // memories that were quoted
+	text     strings.Builder
+	call     *agent.CallPiece
 }
 
 func (a *answer) say(format string, args ...any) { fmt.Fprintf(&a.text, format, args...) }
@@ -40,6 +43,9 @@ func (a *answer) compose() {
 		if len(a.talk.attachments) == 0 {
 			a.say("That was all I have to say about it. Type `help` to see what I can do.\n")
 		}
+		return
+	}
+	if a.keep(a.talk.words) {
 		return
 	}
 	switch c := parse(a.talk.words); c.Verb {
@@ -64,6 +70,10 @@ func (a *answer) compose() {
 		a.more()
 	case verbQuote:
 		a.quote(c)
+	case verbAbout:
+		a.about(c.Words)
+	case verbForget:
+		a.forget(c)
 	default:
 		a.wonder(c.Words)
 	}
@@ -104,6 +114,9 @@ func (a *answer) help() {
 | ` + "`more`" + ` | show further results |
 | ` + "`quote N`" + ` | quote result N of the last search at length |
 | ` + "`quote WORDS`" + ` | quote the best result for the words |
+| ` + "`remember that …`" + ` | keep it in memory |
+| ` + "`what do you know about …`" + ` | list what I remember of it |
+| ` + "`forget …`" + ` | find what I remember of it, and ask before it goes |
 | ` + "`date`" + ` | tell the date and time |
 | ` + "`tools`" + ` | list the tools there are |
 | ` + "`tool NAME {json}`" + ` | use a tool with these arguments |
@@ -183,6 +196,9 @@ func snippetText(h agent.SearchHit) string {
 // search runs hits and says so when there is nothing to go on with.
 func (a *answer) search(words string) (found []agent.SearchHit, loose, ok bool) {
 	if a.library == nil {
+		if a.recalled > 0 {
+			return nil, false, false
+		}
 		a.say("There is nothing stored that I could look through.\n")
 		return nil, false, false
 	}
@@ -193,6 +209,9 @@ func (a *answer) search(words string) (found []agent.SearchHit, loose, ok bool) 
 	case err != nil:
 		a.say("Looking for “%s” failed: %s\n", escape(oneLine(words)), agent.PublicOf(err))
 		return nil, false, false
+	case len(found) == 0 && a.recalled > 0:
+		a.say("No other conversation mentions “%s”.\n", escape(oneLine(words)))
+		return nil, false, false
 	case len(found) == 0:
 		a.say("Beyond this conversation nothing stored mentions “%s”. Try other words, or fewer.\n", escape(oneLine(words)))
 		return nil, false, false
@@ -202,6 +221,9 @@ func (a *answer) search(words string) (found []agent.SearchHit, loose, ok bool) 
 
 // find lists a page of results.
 func (a *answer) find(words string, page int) {
+	if page == 0 {
+		a.recollect(words)
+	}
 	found, loose, ok := a.search(words)
 	if !ok {
 		return
@@ -330,6 +352,9 @@ func (a *answer) report() {
 			verb = "failed"
 		}
 		text, images := resultText(r)
+		if !r.Failed && a.settled(r.Name) {
+			continue
+		}
 		if strings.TrimSpace(text) == "" && images == 0 {
 			a.say("**%s** %s without a word.\n\n", escape(oneLine(r.Name)), verb)
 			continue

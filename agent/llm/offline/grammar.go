@@ -22,6 +22,8 @@ const (
 	verbTools  verb = "tools"  // which tools there are
 	verbTool   verb = "tool"   // use Tool with Arguments
 	verbThanks verb = "thanks" // courtesy
+	verbAbout  verb = "about"  // what is remembered about Words; "" is the person
+	verbForget verb = "forget" // the fact that says Words, or Number of those that were listed
 )
 
 // command is what a message asks for, as docs/offline.md writes it down.
@@ -57,6 +59,8 @@ func parse(text string) command {
 			return command{Verb: verbQuote, Number: n}
 		}
 		return command{Verb: verbQuote, Words: rest}
+	case "forget", "vergiss":
+		return parseForget(rest)
 	case "tool":
 		if rest != "" {
 			return parseTool(rest)
@@ -65,6 +69,9 @@ func parse(text string) command {
 	}
 	if v := single(fold(bare)); v != verbNone {
 		return command{Verb: v}
+	}
+	if words, ok := parseAbout(fold(bare)); ok {
+		return command{Verb: verbAbout, Words: words}
 	}
 	return command{Words: text}
 }
@@ -174,13 +181,13 @@ func common(word string) bool {
 // maxQueryWords bounds what of a long message is looked for.
 const maxQueryWords = 6
 
+func notWord(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsNumber(r) && !unicode.IsMark(r) }
+
 // keywords picks what to look for in a message: its words without the common ones, the longest few, in order.
 func keywords(text string) []string {
 	var out []string
 	seen := map[string]bool{}
-	for word := range strings.FieldsFuncSeq(strings.ToLower(text), func(r rune) bool {
-		return !unicode.IsLetter(r) && !unicode.IsNumber(r) && !unicode.IsMark(r)
-	}) {
+	for word := range strings.FieldsFuncSeq(strings.ToLower(text), notWord) {
 		if !common(word) && !seen[word] {
 			seen[word] = true
 			out = append(out, word)

@@ -7,7 +7,7 @@
 // What holds here: an answer depends on what the person wrote, what the
 // conversation holds, what is stored and the clock, and on nothing else; what it quotes stands in a
 // blockquote with every mark of Markdown and HTML escaped, so that stored text
-// stays text; only the person's newest words are read as a command, never what a tool, a file or a
+// stays text; what strangers may have written of what is remembered is counted, not quoted, since an answer has no labels; only the person's newest words are read as a command, never what a tool, a file or a
 // page said.
 package offline
 
@@ -35,21 +35,44 @@ type Library interface {
 	Message(ctx context.Context, id agent.ID) (agent.Message, error)
 }
 
-// New returns the dialect. library may be nil: then nothing is found, and the answers say so. now tells the
-// time in the person's zone; nil is time.Now.
-func New(library Library, now func() time.Time) llm.Dialect {
-	if now == nil {
-		now = time.Now
+// Memory gives what is remembered.
+type Memory interface {
+	// Recall returns the facts, notes and episodes (kinds nil) that a question brings back, the best first; at most limit.
+	Recall(ctx context.Context, query string, kinds []agent.MemoryKind, limit int) ([]agent.Recollection, error)
+	// Mine returns what is remembered of the person: the core, then the latest facts; at most limit.
+	Mine(ctx context.Context, limit int) ([]agent.Recollection, error)
+}
+
+// Wish is something that a message asks to be remembered.
+type Wish struct {
+	Text string
+	Core bool
+}
+
+// Options say what the model draws on. Every field may be left out: then nothing is found there, and the answers say so.
+type Options struct {
+	Library Library
+	Memory  Memory
+	Asked   func(text string) []Wish // reads what a message asks to be remembered in so many words; nil: nothing is
+	Now     func() time.Time         // the time in the person's zone; nil is time.Now
+}
+
+// New returns the dialect.
+func New(o Options) llm.Dialect {
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	if o.Asked == nil {
+		o.Asked = func(string) []Wish { return nil }
 	}
 	return func(c llm.Connection) (llm.Client, error) {
-		return &client{name: c.Settings.Name, library: library, now: now}, nil
+		return &client{name: c.Settings.Name, o: o}, nil
 	}
 }
 
 type client struct {
-	name    string
-	library Library
-	now     func() time.Time
+	name string
+	o    Options
 }
 
 // Models implements llm.Client.
@@ -62,7 +85,7 @@ func (c *client) Models(context.Context) ([]agent.ModelInfo, error) {
 // Stream implements llm.Client. The only error is a *llm.Fault for a cancelled ctx; whatever else goes wrong is said in the answer.
 func (c *client) Stream(ctx context.Context, _ agent.ModelInfo, p agent.Prompt) iter.Seq2[agent.Delta, error] {
 	return func(yield func(agent.Delta, error) bool) {
-		a := answer{ctx: ctx, library: c.library, now: c.now(), talk: listen(p.Messages), tools: p.Tools}
+		a := answer{ctx: ctx, library: c.o.Library, memory: c.o.Memory, asked: c.o.Asked, now: c.o.Now(), talk: listen(p.Messages), tools: p.Tools}
 		a.compose()
 		if err := ctx.Err(); err != nil {
 			yield(agent.Delta{}, llm.TransportFault(err))

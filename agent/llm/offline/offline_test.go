@@ -86,7 +86,7 @@ type said struct {
 
 func ask(t testing.TB, library Library, p agent.Prompt) said {
 	t.Helper()
-	c, err := New(library, noon)(llm.Connection{Settings: llm.Settings{Name: "offline"}})
+	c, err := New(Options{Library: library, Now: noon})(llm.Connection{Settings: llm.Settings{Name: "offline"}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -236,7 +236,7 @@ func TestTroubleIsSaid(t *testing.T) {
 }
 
 func TestCancelled(t *testing.T) {
-	c, err := New(bakery(), noon)(llm.Connection{})
+	c, err := New(Options{Library: bakery(), Now: noon})(llm.Connection{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -277,7 +277,7 @@ func TestStreamsInPieces(t *testing.T) {
 }
 
 func TestModels(t *testing.T) {
-	c, err := New(nil, nil)(llm.Connection{Settings: llm.Settings{Name: "offline"}})
+	c, err := New(Options{})(llm.Connection{Settings: llm.Settings{Name: "offline"}})
 	if err != nil {
 		t.Fatal(err)
 	}

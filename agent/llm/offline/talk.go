@@ -22,7 +22,7 @@ type talk struct {
 // attachment reads [file NAME:], [picture NAME (image/png); …] or [Image "NAME" (image/png) …].
 var (
 	fenced   = regexp.MustCompile(`(?s)<data-[0-9a-f]+ from="[^"]*"[^>]*>\n.*?\n</data-[0-9a-f]+>`)
-	note     = regexp.MustCompile(`(?s)^\[(sent|by now|the person stopped|your message above|remembered|earlier steps|go on|this message is empty|the conversation|the tool|result of the tool)\b[^\]]*\]$`)
+	note     = regexp.MustCompile(`(?s)^\[(sent|by now|the person stopped|your message above|remembered|the latest conversations|earlier steps|go on|this message is empty|the conversation|the tool|result of the tool)\b[^\]]*\]$`)
 	attached = regexp.MustCompile(`^\[(?:picture|file|document) (.+?)(?: \([^()]*\))?[:;][^\]]*\]|^\[(?:Image|File) "([^"]*)"`)
 )
 
