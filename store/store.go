@@ -34,6 +34,7 @@ type Store struct {
 	writer    *bun.DB // one connection, immediate transactions
 	reader    *bun.DB // query-only connections
 	ledgerKey []byte
+	graves    atomic.Pointer[graveKeys]
 	unclean   bool
 	damaged   atomic.Bool
 }
@@ -110,7 +111,7 @@ func (s *Store) start(ctx context.Context, set []migrations.Migration) error {
 	if err != nil {
 		return fmt.Errorf("read ledger key: %w", err)
 	}
-	return nil
+	return s.loadGraveKeys(ctx)
 }
 
 // Close ends all connections and marks the stop as clean: the write-ahead log is

@@ -29,14 +29,14 @@ type requestRow struct {
 // had the same body.
 func (s *Store) MadeBy(ctx context.Context, token agent.ID, key, body string) (fact agent.ID, same bool, err error) {
 	var row requestRow
-	err = fixed(s.reader, `SELECT * FROM api_requests WHERE token = ?1 AND key = ?2`, token, s.Keyed("api key\x00"+key)).Scan(ctx, &row)
+	err = fixed(s.reader, `SELECT * FROM api_requests WHERE token = ?1 AND key = ?2`, token, s.keyedHere("api key\x00"+key)).Scan(ctx, &row)
 	if errors.Is(err, sql.ErrNoRows) {
 		return "", false, nil
 	}
 	if err != nil {
 		return "", false, s.translate(err)
 	}
-	return row.Fact, subtle.ConstantTimeCompare(row.Body, s.Keyed("api body\x00"+body)) == 1, nil
+	return row.Fact, subtle.ConstantTimeCompare(row.Body, s.keyedHere("api body\x00"+body)) == 1, nil
 }
 
 // NoteMade notes which fact a request of a token made. The first one with a key stands; those older than 30 days go.
@@ -47,7 +47,7 @@ func (s *Store) NoteMade(ctx context.Context, token agent.ID, key, body string, 
 			return err
 		}
 		_, err := fixed(tx, `INSERT OR IGNORE INTO api_requests (token, key, body, fact, created) VALUES (?1, ?2, ?3, ?4, ?5)`,
-			token, s.Keyed("api key\x00"+key), s.Keyed("api body\x00"+body), fact, micros(at)).Exec(ctx)
+			token, s.keyedHere("api key\x00"+key), s.keyedHere("api body\x00"+body), fact, micros(at)).Exec(ctx)
 		return err
 	})
 }

@@ -2,14 +2,14 @@ package store
 
 import (
 	"context"
-	"crypto/hmac"
-	"crypto/sha256"
 	"encoding/hex"
+	"slices"
 
 	"github.com/uptrace/bun"
 
 	"ash/agent"
 	"ash/agent/memory"
+	"ash/agent/memory/archive"
 )
 
 var _ memory.Tombstones = (*Store)(nil)
@@ -21,13 +21,7 @@ type tombstoneRow struct {
 	Space   string   `bun:"space"`
 	Created int64    `bun:"created"`
 	Vector  []byte   `bun:"vector,nullzero"`
-}
-
-// Keyed implements memory.Tombstones: HMAC-SHA-256 with the ledger's key, cut to 16 bytes.
-func (s *Store) Keyed(text string) []byte {
-	mac := hmac.New(sha256.New, s.ledgerKey)
-	mac.Write([]byte("tombstone\x00" + text))
-	return mac.Sum(nil)[:16]
+	Key     string   `bun:"key"` // what the hashes were made with; "" is this home's own
 }
 
 func insertTombstone(ctx context.Context, tx bun.IDB, t agent.Tombstone) error {
@@ -35,22 +29,38 @@ func insertTombstone(ctx context.Context, tx bun.IDB, t agent.Tombstone) error {
 	if err := insertRow(ctx, tx, &row); err != nil {
 		return err
 	}
+	return insertHashes(ctx, tx, t)
+}
+
+// insertHashes stores the hashes of a tombstone: of Keyed's, the one by its own key.
+func insertHashes(ctx context.Context, tx bun.IDB, t agent.Tombstone) error {
 	for _, hash := range t.Hashes {
-		if _, err := fixed(tx, `INSERT OR IGNORE INTO tombstone_hashes (tombstone, hash) VALUES (?1, ?2)`, t.ID, hash).Exec(ctx); err != nil {
+		one := hash[:min(len(hash), archive.HashSize)]
+		if _, err := fixed(tx, `INSERT OR IGNORE INTO tombstone_hashes (tombstone, hash) VALUES (?1, ?2)`, t.ID, one).Exec(ctx); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// Buried implements memory.Tombstones. The first hash of a tombstone is of its statement, the rest of its pairs.
+// Buried implements memory.Tombstones. The first hash of a tombstone is of its statement, the rest of its pairs. What Keyed returned is
+// looked up by every key.
 func (s *Store) Buried(ctx context.Context, statement []byte, pairs [][]byte) ([]memory.Grave, error) {
-	asked := make([]string, 0, len(pairs)+1)
-	asked = append(asked, hex.EncodeToString(statement))
+	var asked, whole []string
+	for chunk := range slices.Chunk(statement, archive.HashSize) {
+		whole = append(whole, hex.EncodeToString(chunk))
+	}
+	asked = append(asked, whole...)
 	for _, p := range pairs {
-		asked = append(asked, hex.EncodeToString(p))
+		for chunk := range slices.Chunk(p, archive.HashSize) {
+			asked = append(asked, hex.EncodeToString(chunk))
+		}
 	}
 	list, err := toJSON(asked)
+	if err != nil {
+		return nil, s.translate(err)
+	}
+	statements, err := toJSON(whole)
 	if err != nil {
 		return nil, s.translate(err)
 	}
@@ -60,10 +70,10 @@ func (s *Store) Buried(ctx context.Context, statement []byte, pairs [][]byte) ([
 		Hits      int
 		Total     int
 	}
-	err = fixed(s.reader, `SELECT h.tombstone AS id, max(h.hash = ?2) AS statement, count(*) AS hits,
+	err = fixed(s.reader, `SELECT h.tombstone AS id, max(h.hash IN (SELECT unhex(value) FROM json_each(?2))) AS statement, count(*) AS hits,
 			(SELECT count(*) FROM tombstone_hashes a WHERE a.tombstone = h.tombstone) AS total
 		FROM (SELECT DISTINCT unhex(value) AS hash FROM json_each(?1)) q JOIN tombstone_hashes h ON h.hash = q.hash
-		GROUP BY h.tombstone`, list, statement).Scan(ctx, &rows)
+		GROUP BY h.tombstone`, list, statements).Scan(ctx, &rows)
 	if err != nil {
 		return nil, s.translate(err)
 	}
