@@ -13,6 +13,7 @@ type Problem struct {
 	Code      agent.Code
 	Public    string // what happened and what to do next
 	RequestID string // under which the log has more
+	Type      string // for the API: what the status alone does not tell; usually ""
 }
 
 // TooLarge is the problem of a body of more than limit bytes.
