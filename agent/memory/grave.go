@@ -35,7 +35,7 @@ func (b *Book) tombstone(ctx context.Context, f agent.Fact) agent.Tombstone {
 	return t
 }
 
-func (b *Book) statement(text string) []byte { return b.store.Keyed("statement\x00" + Normal(text)) }
+func (b *Book) statement(text string) []byte { return b.store.Keyed(StatementOf(text)) }
 
 // Forgotten reports whether a text says what was forgotten: the same statement, enough of its distinctive word pairs, or
 // its meaning. Learning asks before it keeps or proposes anything.
