@@ -12,6 +12,10 @@
 //   - A request that changes something must come from a page of ours: its
 //     Origin is this host, Sec-Fetch-Site does not say otherwise, and it bears
 //     the CSRF token of its session.
+//   - The API below /api/v1 is the one exemption: its operations need a token in
+//     the header Authorization, which no browser sends by itself, and know neither
+//     session nor CSRF token. The token opens nothing else, and a cookie nothing
+//     there. Who may come in at all, foreign origins included, is as everywhere.
 //   - Bodies, headers and times are bounded. Only streams may stay open; they
 //     end before the server waits for the rest.
 //   - The unix socket in the home is the command line's: its file permission

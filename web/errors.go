@@ -40,8 +40,11 @@ func problemOf(err error) handlers.Problem {
 		public *agent.Error
 		big    *http.MaxBytesError
 		lib    *echo.HTTPError
+		api    *handlers.StatusError
 	)
 	switch {
+	case errors.As(err, &api):
+		return api.Problem()
 	case errors.As(err, &public):
 	case errors.As(err, &big):
 		return handlers.TooLarge(big.Limit)
@@ -86,6 +89,8 @@ func (s *Server) fail(err error, c echo.Context) {
 	}
 	if c.Request().Method == http.MethodHead {
 		err = c.NoContent(p.Status)
+	} else if handlers.IsAPI(c) {
+		err = handlers.FailAPI(c, p)
 	} else {
 		err = s.problem(c, p)
 	}

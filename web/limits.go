@@ -16,6 +16,7 @@ import (
 const (
 	maxHeader     = 64 << 10          // bytes, all headers together
 	maxForm       = 1 << 20           // bytes, a form's body
+	maxAPI        = 64 << 10          // bytes, a body of the API
 	maxFile       = 25 << 20          // bytes, one attachment
 	maxUpload     = maxFile + 512<<10 // bytes, an upload's body: the file and what is around it
 	maxDrain      = 64 << 20          // bytes of a refused body that are read so that the answer arrives

@@ -10,7 +10,7 @@ import (
 	"ash/handlers"
 )
 
-// Routes are the parts that answer. All but Control, Memory and Notes are required.
+// Routes are the parts that answer. All but Control, Memory, Notes and API are required.
 type Routes struct {
 	Problem     func(echo.Context, handlers.Problem) error // how a failed request is shown
 	Chat        *handlers.Chat
@@ -31,18 +31,20 @@ type Routes struct {
 	Inbox       echo.HandlerFunc  // the event stream of the page of all that waits
 	Control     func(*echo.Group) // registers what the unix socket serves, below /control
 	Assets      http.Handler      // the embedded files, below /static
+	API         *handlers.API     // nil: there is none
 }
 
 // kind says which middleware a route gets besides that of every request.
 type kind int
 
 const (
-	open   kind = iota // no session: health and embedded files
-	page               // pages and forms
-	upload             // forms with files
-	file               // attachments: not compressed, and long ones take their time
-	slow               // handlers that wait for a model server
-	stream             // stays open
+	open    kind = iota // no session: health and embedded files
+	page                // pages and forms
+	upload              // forms with files
+	file                // attachments: not compressed, and long ones take their time
+	slow                // handlers that wait for a model server
+	stream              // stays open
+	program             // the API: a token instead of session and CSRF token
 )
 
 type route struct {
@@ -58,7 +60,7 @@ const (
 
 // table is every route there is over TCP.
 func (s *Server) table(r Routes) []route {
-	return slices.Concat(s.houseRoutes(r), chatRoutes(r), toolRoutes(r), memoryRoutes(r), settingsRoutes(r))
+	return slices.Concat(s.houseRoutes(r), chatRoutes(r), toolRoutes(r), memoryRoutes(r), settingsRoutes(r), apiRoutes(r.API))
 }
 
 func (s *Server) houseRoutes(r Routes) []route {
@@ -207,6 +209,21 @@ func settingsRoutes(r Routes) []route {
 	}
 }
 
+func apiRoutes(h *handlers.API) []route {
+	if h == nil {
+		return nil
+	}
+	var list []route
+	for _, x := range h.Routes() {
+		k := program
+		if x.Open {
+			k = open
+		}
+		list = append(list, route{x.Method, x.Address(), k, x.Handle})
+	}
+	return list
+}
+
 // register puts the table and the socket's group into Echo.
 func (s *Server) register(r Routes, table []route) {
 	form := func(limit int64, more ...echo.MiddlewareFunc) []echo.MiddlewareFunc {
@@ -219,6 +236,10 @@ func (s *Server) register(r Routes, table []route) {
 		file:   {limitBody(0), within(slowTimeout)},
 		slow:   form(maxForm, within(slowTimeout)),
 		stream: {limitBody(0), s.sessions.open, s.streaming},
+	}
+	if r.API != nil {
+		stacks[program] = []echo.MiddlewareFunc{bearer(r.API.Tokens), limitBody(maxAPI), within(pageTimeout)}
+		s.echo.RouteNotFound(handlers.APIPrefix+"/*", r.API.NotFound, stacks[program]...)
 	}
 	for _, x := range table {
 		s.echo.Add(x.method, x.path, x.handle, stacks[x.kind]...)
