@@ -57,8 +57,8 @@ type Frame struct {
 	Latest   func() agent.EventID // the newest event; pages tell the stream where to begin
 	// Proposals counts the changes of memory that wait for the person; nil: there is no memory.
 	Proposals func(ctx context.Context) (int, error)
-	Now      func() time.Time
-	Zone     *time.Location // of the times shown
+	Now       func() time.Time
+	Zone      *time.Location // of the times shown
 }
 
 // page fills the document's frame. stream is the address of the page's event

@@ -18,9 +18,10 @@ const (
 	queryLimit   = 200 // bytes of a search
 )
 
-// Search finds conversations, pages and commands.
+// Search finds conversations, memories, notes, pages and commands.
 type Search struct {
 	*Frame
+	Memories MemoryFinder // nil: there is no memory
 }
 
 // Find answers GET /search: results as a page, or in the column of conversations.
@@ -71,6 +72,11 @@ func (h *Search) Palette(c echo.Context) error {
 	}
 	add("Go to", matching(palettePages(), query))
 	add("Conversations", found)
+	if h.Memories != nil && query != "" {
+		if err := h.paletteMemory(c.Request().Context(), query, add); err != nil {
+			return err
+		}
+	}
 	add("Commands", matching(paletteCommands(), query))
 	return render(c, http.StatusOK, components.PaletteResults(query, groups, Token(c)))
 }
@@ -115,6 +121,8 @@ func palettePages() []components.PaletteItem {
 	return []components.PaletteItem{
 		{Icon: components.IconMessageCircle, Title: "Conversations", URL: "/chat"},
 		{Icon: components.IconBrain, Title: "Memory", URL: "/memory"},
+		{Icon: components.IconUserRound, Title: "People and things", Hint: "what memory is about", URL: "/memory/entities"},
+		{Icon: components.IconFileText, Title: "Notes", URL: "/memory/notes"},
 		{Icon: components.IconInbox, Title: "Inbox", Hint: "what waits for you", URL: "/inbox"},
 		{Icon: components.IconWrench, Title: "Tools", URL: "/tools"},
 		{Icon: components.IconHistory, Title: "Runs", Hint: "what tools have done", URL: "/tools/runs"},
@@ -136,6 +144,7 @@ func paletteCommands() []components.PaletteItem {
 	}
 	return []components.PaletteItem{
 		{Icon: components.IconSquarePen, Title: "New conversation", URL: "/chat/new"},
+		{Icon: components.IconPlus, Title: "Remember something", Hint: "a fact, by hand", URL: "/memory/new"},
 		{Icon: components.IconArchive, Title: "Archive", URL: "/chat?archived=1"},
 		{Icon: components.IconSearch, Title: "Search everywhere", URL: "/search"},
 		{Icon: components.IconPlug, Title: "Set up a model", URL: "/setup"},

@@ -6,7 +6,7 @@ package static
 func hashed(name string) string {
 	switch name {
 	case "app.css":
-		return "app-f8941f961b.css"
+		return "app-8634fe6e1b.css"
 	case "app.js":
 		return "app-225e6bd73e.js"
 	case "geist-mono.woff2":
@@ -26,8 +26,8 @@ func hashed(name string) string {
 // find returns what is known of a file of dist.
 func find(file string) (asset, bool) {
 	switch file {
-	case "app-f8941f961b.css":
-		return asset{media: "text/css; charset=utf-8", etag: "f8941f961b", gzip: true, brotli: true}, true
+	case "app-8634fe6e1b.css":
+		return asset{media: "text/css; charset=utf-8", etag: "8634fe6e1b", gzip: true, brotli: true}, true
 	case "app-225e6bd73e.js":
 		return asset{media: "text/javascript; charset=utf-8", etag: "225e6bd73e", gzip: true, brotli: true}, true
 	case "geist-mono-684ad5b531.woff2":

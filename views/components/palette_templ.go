@@ -8,7 +8,7 @@ package components
 import "github.com/a-h/templ"
 import templruntime "github.com/a-h/templ/runtime"
 
-// Palette is the command palette: pages, conversations, commands. The results
+// Palette is the command palette: pages, conversations, memories, notes, commands. The results
 // come from the server; without JavaScript the same search is a page.
 func Palette() templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
@@ -39,7 +39,7 @@ func Palette() templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 2, "<label class=\"sr\" for=\"palette-text\">Go to a page, find a conversation, run a command</label> <input id=\"palette-text\" name=\"q\" type=\"search\" placeholder=\"Go to a page, find a conversation…\" autocomplete=\"off\" role=\"combobox\" aria-expanded=\"true\" aria-controls=\"palette-results\" aria-autocomplete=\"list\" hx-get=\"/palette\" hx-trigger=\"input changed delay:120ms, ash:open\" hx-target=\"#palette-results\" hx-swap=\"innerHTML\" hx-sync=\"this:replace\"> <kbd>Esc</kbd></form><div id=\"palette-results\" class=\"results\" role=\"listbox\" aria-label=\"Results\"></div></dialog>")
+		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 2, "<label class=\"sr\" for=\"palette-text\">Go to a page, find a conversation, a memory or a note, run a command</label> <input id=\"palette-text\" name=\"q\" type=\"search\" placeholder=\"Find a page, a conversation, a memory…\" autocomplete=\"off\" role=\"combobox\" aria-expanded=\"true\" aria-controls=\"palette-results\" aria-autocomplete=\"list\" hx-get=\"/palette\" hx-trigger=\"input changed delay:120ms, ash:open\" hx-target=\"#palette-results\" hx-swap=\"innerHTML\" hx-sync=\"this:replace\"> <kbd>Esc</kbd></form><div id=\"palette-results\" class=\"results\" role=\"listbox\" aria-label=\"Results\"></div></dialog>")
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}

@@ -328,7 +328,7 @@ func receiptItem(i ReceiptItem) templ.Component {
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
-				templ_7745c5c3_Err = I(IconTrash2).Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = I(IconEraser).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}

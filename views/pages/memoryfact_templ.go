@@ -317,7 +317,7 @@ func (p MemoryFact) Show() templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = components.I(components.IconTrash2).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = components.I(components.IconEraser).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -1061,7 +1061,7 @@ func (p MemoryForget) Show() templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = components.I(components.IconTrash2).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = components.I(components.IconEraser).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
