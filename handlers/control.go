@@ -27,6 +27,7 @@ type Control struct {
 	Halt    func(context.Context) error // ends what runs beside the turns (the sandbox); nil: nothing does
 	Places  ControlPlaces               // nil: conversations stay in Ash's own folder
 	Memory  ControlMemory               // nil: nothing is recalled or imported
+	Tokens  ControlTokens               // nil: programs have none
 }
 
 // ControlEngine is what the command line asks of the engine.
@@ -69,6 +70,7 @@ func (h Control) Register(g *echo.Group) {
 	g.GET("/places", h.place)
 	g.POST("/places", h.own)
 	h.memory(g)
+	h.tokens(g)
 }
 
 // The wire forms. The command line decodes the same types.

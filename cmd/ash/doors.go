@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"ash/agent"
+	"ash/agent/access"
 	"ash/agent/config"
 	"ash/agent/prompt"
 	"ash/handlers"
@@ -35,11 +36,12 @@ func (a *app) routes(address string) web.Routes {
 		Proposals: a.store.ProposalCount,
 		Now:       time.Now, Zone: time.Local,
 	}
+	tokens := access.New(a.store, access.Options{Log: a.log})
 	control := handlers.Control{
 		Engine: a.engine, Threads: a.store, Feed: a.feed, Owner: a.owner.ID,
 		Version: versionString(), Address: address,
 		Halt: a.hands.sandbox.Halt, Places: &places{home: a.home, config: a.config},
-		Memory: a.newRemembering(),
+		Memory: a.newRemembering(), Tokens: tokens,
 	}
 	mind := &handlers.Memory{
 		Frame: frame, Owner: a.owner.ID, Facts: a.store, Entities: a.store, Totals: a.store, Recall: memorySearch{a.mind},
@@ -77,6 +79,7 @@ func (a *app) routes(address string) web.Routes {
 		Inbox:   events.Inbox,
 		Control: control.Register,
 		Assets:  static.Handler(),
+		API:     a.newAPI(tokens),
 	}
 }
 
