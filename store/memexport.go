@@ -79,10 +79,16 @@ func (e *exporting) facts(ctx context.Context) error {
 }
 
 func (e *exporting) entities(ctx context.Context) error {
-	var rows []countedEntity
-	if err := fixed(e.tx, `SELECT * FROM entities WHERE owner = ?1 ORDER BY seq`, e.owner).Scan(ctx, &rows); err != nil {
+	going, err := e.going(ctx)
+	if err != nil {
 		return err
 	}
+	var rows []countedEntity
+	if err := fixed(e.tx, `SELECT e.*, EXISTS (SELECT 1 FROM fact_entities l WHERE l.entity = e.id) AS facts
+		FROM entities e WHERE owner = ?1 ORDER BY seq`, e.owner).Scan(ctx, &rows); err != nil {
+		return err
+	}
+	rows = slices.DeleteFunc(rows, func(r countedEntity) bool { return r.Facts == 0 && going[r.ID] })
 	for page := range slices.Chunk(rows, exportPage) {
 		list, err := completeEntities(ctx, e.tx, page)
 		if err != nil {
@@ -91,6 +97,27 @@ func (e *exporting) entities(ctx context.Context) error {
 		e.out.Entities = append(e.out.Entities, list...)
 	}
 	return nil
+}
+
+// going are the entities that hidden facts are about: they are kept only in case forgetting is taken back.
+func (e *exporting) going(ctx context.Context) (map[agent.ID]bool, error) {
+	var rows []forgettingRow
+	if err := fixed(e.tx, `SELECT * FROM forgettings WHERE final = ?1`, 0).Scan(ctx, &rows); err != nil {
+		return nil, err
+	}
+	out := map[agent.ID]bool{}
+	for _, row := range rows {
+		var k kept
+		if err := fromJSON(row.Kept, &k); err != nil {
+			return nil, err
+		}
+		for _, f := range k.Facts {
+			for _, x := range f.Entities {
+				out[x.ID] = true
+			}
+		}
+	}
+	return out, nil
 }
 
 // episodes reads those of conversations that are not deleted, and what of those conversations an episode needs.
