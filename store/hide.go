@@ -34,7 +34,7 @@ func (h *hiding) helpers(ctx context.Context) error {
 
 // rest refuses while something is written or waits in the messages: the passage would come back with its end.
 func (h *hiding) rest(ctx context.Context) error {
-	messages := h.messages()
+	messages := slices.DeleteFunc(h.messages(), func(id agent.ID) bool { return id == h.act.During })
 	var busy bool
 	err := h.tx.NewRaw(`SELECT EXISTS (SELECT 1 FROM messages WHERE id IN (?0) AND state IN ('open', 'queued'))
 		OR EXISTS (SELECT 1 FROM tool_calls WHERE message IN (?0) AND `+unended+`)

@@ -139,7 +139,7 @@ func (b *Book) Forget(ctx context.Context, target Target, ticked []string) (Forg
 	if err != nil {
 		return Forgetting{}, err
 	}
-	act := Act{ID: agent.NewID(), Created: b.now()}
+	act := Act{ID: agent.NewID(), Created: b.now(), During: target.During}
 	act.Due = act.Created.Add(b.options.Window)
 	for _, t := range s.list {
 		wanted := t.Ticked

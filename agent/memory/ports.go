@@ -126,6 +126,7 @@ type Act struct {
 	Tombstones []agent.Tombstone
 	Due        time.Time // when it becomes final by itself
 	Created    time.Time
+	During     agent.ID // the message with the call that does it: what waits or runs there is no obstacle
 }
 
 // Forgetting is an act that can still be taken back.

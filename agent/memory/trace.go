@@ -21,11 +21,12 @@ const (
 	maxShown = 400
 )
 
-// Target is what is to be forgotten: one of them is set.
+// Target is what is to be forgotten: one of the first three is set.
 type Target struct {
 	Fact    agent.ID
 	Message agent.ID
 	Thread  agent.ID
+	During  agent.ID // the message with the call that asks for it; "" when a person does by hand
 }
 
 // TraceKind says what holds a thing that is to be forgotten.

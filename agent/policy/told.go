@@ -137,6 +137,9 @@ func says(line []string, piece string) bool {
 
 // denying reports whether a sentence denies something. Asking not to forget denies nothing.
 func denying(sentence string) bool {
+	if first, rest, ok := strings.Cut(sentence, ","); ok && interjection[strings.ToLower(strings.TrimSpace(first))] {
+		sentence = rest // "No, my sister is …"
+	}
 	words := wordsOf(sentence)
 	for i, w := range words {
 		if !negation[w] {
@@ -165,6 +168,9 @@ var turning = wordSet(`i you he she they my your his her their me him them am ar
 var negation = wordSet(`no not never none nothing nobody neither nor without cannot cant dont doesnt didnt wont isnt arent wasnt werent havent hasnt
 	hadnt shouldnt wouldnt couldnt anymore longer stopped false untrue wrong
 	nicht kein keine keinen keinem keiner keines nie niemals nichts niemand ohne weder falsch mehr`)
+
+// interjection are words that begin a sentence and deny something else.
+var interjection = wordSet(`no nope nein nö`)
 
 // keeping are words that ask for something to be kept: English and German.
 var keeping = wordSet(`remember note keep memorize memorise forget merk merke merken merkst notiere notieren behalte behalten vergessen`)

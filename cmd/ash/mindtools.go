@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
+	"slices"
 	"strings"
 	"time"
 
@@ -52,8 +53,8 @@ func (b bookTools) Remember(ctx context.Context, f agent.Fact, told bool) (agent
 	return kept.Fact, kept.Known, err
 }
 
-func (b bookTools) Traces(ctx context.Context, fact agent.ID) (remember.Traces, error) {
-	t, err := b.Book.Traces(ctx, memory.Target{Fact: fact})
+func (b bookTools) Traces(ctx context.Context, fact, during agent.ID) (remember.Traces, error) {
+	t, err := b.traces(ctx, fact, during)
 	if err != nil {
 		return remember.Traces{}, err
 	}
@@ -64,9 +65,16 @@ func (b bookTools) Traces(ctx context.Context, fact agent.ID) (remember.Traces, 
 	return out, nil
 }
 
+// traces are those of a fact, without the message that asks for them.
+func (b bookTools) traces(ctx context.Context, fact, during agent.ID) (memory.Traces, error) {
+	t, err := b.Book.Traces(ctx, memory.Target{Fact: fact, During: during})
+	t.List = slices.DeleteFunc(t.List, func(x memory.Trace) bool { return x.Kind == memory.TraceMessage && x.Ref == string(during) })
+	return t, err
+}
+
 // Forget does what Traces showed with state.
-func (b bookTools) Forget(ctx context.Context, fact agent.ID, state string) (time.Time, error) {
-	t, err := b.Book.Traces(ctx, memory.Target{Fact: fact})
+func (b bookTools) Forget(ctx context.Context, fact, during agent.ID, state string) (time.Time, error) {
+	t, err := b.traces(ctx, fact, during)
 	if err != nil {
 		return time.Time{}, err
 	}

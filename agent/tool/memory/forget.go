@@ -30,7 +30,7 @@ func (k kit) forget() tool.Tool {
 	}, forgetter{k})
 }
 
-func (f forgetter) plan(ctx context.Context, a forgetArguments) (tool.Plan, agent.ID, Traces, error) {
+func (f forgetter) plan(ctx context.Context, env tool.Env, a forgetArguments) (tool.Plan, agent.ID, Traces, error) {
 	id, err := agent.ParseID(strings.TrimSpace(a.ID))
 	if err != nil {
 		return tool.Plan{}, "", Traces{}, agent.Errorf(agent.CodeInvalid, "That is no id of a fact. recall gives the ids.")
@@ -42,7 +42,7 @@ func (f forgetter) plan(ctx context.Context, a forgetArguments) (tool.Plan, agen
 	if err != nil {
 		return tool.Plan{}, "", Traces{}, err
 	}
-	t, err := f.o.Book.Traces(ctx, id)
+	t, err := f.o.Book.Traces(ctx, id, env.Call.Message)
 	if err != nil {
 		return tool.Plan{}, "", Traces{}, err
 	}
@@ -67,8 +67,8 @@ func shown(t Traces) string {
 }
 
 // Plan implements tool.Handler.
-func (f forgetter) Plan(ctx context.Context, _ tool.Env, a forgetArguments) (tool.Plan, error) {
-	p, _, _, err := f.plan(ctx, a)
+func (f forgetter) Plan(ctx context.Context, env tool.Env, a forgetArguments) (tool.Plan, error) {
+	p, _, _, err := f.plan(ctx, env, a)
 	return p, err
 }
 
@@ -77,14 +77,14 @@ func (f forgetter) Run(ctx context.Context, env tool.Env, a forgetArguments, _ t
 	if env.Call.Decision == nil || !env.Call.Decision.Approve {
 		return agent.ToolOutcome{}, agent.Errorf(agent.CodeDenied, "Forgetting needs the person's word on this very call, and has not got it. Ask them to do it on the memory page.")
 	}
-	p, id, t, err := f.plan(ctx, a)
+	p, id, t, err := f.plan(ctx, env, a)
 	if err != nil {
 		return agent.ToolOutcome{}, err
 	}
 	if !env.Approved(p) {
 		return agent.ToolOutcome{}, errChanged()
 	}
-	due, err := f.o.Book.Forget(ctx, id, t.State)
+	due, err := f.o.Book.Forget(ctx, id, env.Call.Message, t.State)
 	if err != nil {
 		return agent.ToolOutcome{}, err
 	}

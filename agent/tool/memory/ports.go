@@ -17,10 +17,11 @@ type Book interface {
 	Remember(ctx context.Context, f agent.Fact, told bool) (kept agent.Fact, known bool, err error)
 	// Correct puts f in the place of a current fact that was last changed at base. CodeConflict when it changed since.
 	Correct(ctx context.Context, id agent.ID, base time.Time, f agent.Fact) (agent.Fact, error)
-	// Traces lists what forgetting a fact removes. State is another one when the list is.
-	Traces(ctx context.Context, fact agent.ID) (Traces, error)
+	// Traces lists what forgetting a fact removes. State is another one when the list is. The message during, whose call asks, goes with
+	// it and is not listed: its effect will repeat the list.
+	Traces(ctx context.Context, fact, during agent.ID) (Traces, error)
 	// Forget removes what Traces listed, and says until when that can be taken back. CodeConflict when State is another one now.
-	Forget(ctx context.Context, fact agent.ID, state string) (due time.Time, err error)
+	Forget(ctx context.Context, fact, during agent.ID, state string) (due time.Time, err error)
 }
 
 // Traces is what forgetting would remove.

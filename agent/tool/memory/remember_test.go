@@ -59,11 +59,11 @@ func (s *shelf) Correct(_ context.Context, id agent.ID, base time.Time, f agent.
 	return f, nil
 }
 
-func (s *shelf) Traces(context.Context, agent.ID) (remember.Traces, error) {
+func (s *shelf) Traces(_ context.Context, _, _ agent.ID) (remember.Traces, error) {
 	return remember.Traces{Lines: s.lines, State: strings.Join(s.lines, "\n")}, nil
 }
 
-func (s *shelf) Forget(_ context.Context, id agent.ID, state string) (time.Time, error) {
+func (s *shelf) Forget(_ context.Context, id, _ agent.ID, state string) (time.Time, error) {
 	if state != strings.Join(s.lines, "\n") {
 		return time.Time{}, agent.Errorf(agent.CodeConflict, "changed")
 	}
