@@ -83,18 +83,31 @@ func (e *exporting) entities(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	var rows []countedEntity
-	if err := fixed(e.tx, `SELECT e.*, EXISTS (SELECT 1 FROM fact_entities l WHERE l.entity = e.id) AS facts
+	var rows []struct {
+		ID   agent.ID
+		Kind agent.EntityKind
+		Name string
+		Used bool
+	}
+	if err := fixed(e.tx, `SELECT id, kind, name, EXISTS (SELECT 1 FROM fact_entities l WHERE l.entity = e.id) AS used
 		FROM entities e WHERE owner = ?1 ORDER BY seq`, e.owner).Scan(ctx, &rows); err != nil {
 		return err
 	}
-	rows = slices.DeleteFunc(rows, func(r countedEntity) bool { return r.Facts == 0 && going[r.ID] })
-	for page := range slices.Chunk(rows, exportPage) {
-		list, err := completeEntities(ctx, e.tx, page)
-		if err != nil {
-			return err
+	var names []struct {
+		Entity agent.ID
+		Alias  string
+	}
+	if err := fixed(e.tx, `SELECT entity, alias FROM entity_aliases WHERE ?1 ORDER BY alias`, 1).Scan(ctx, &names); err != nil {
+		return err
+	}
+	of := map[agent.ID][]string{}
+	for _, n := range names {
+		of[n.Entity] = append(of[n.Entity], n.Alias)
+	}
+	for _, r := range rows {
+		if r.Used || !going[r.ID] {
+			e.out.Entities = append(e.out.Entities, agent.Entity{ID: r.ID, Kind: r.Kind, Name: r.Name, Aliases: of[r.ID]})
 		}
-		e.out.Entities = append(e.out.Entities, list...)
 	}
 	return nil
 }

@@ -371,3 +371,34 @@ func TestTombstonesWithoutKeys(t *testing.T) {
 		t.Errorf("with its key the tombstone holds: %v", err)
 	}
 }
+
+func TestShortIDsAndSizes(t *testing.T) {
+	k := newKeeper(t)
+	k.life()
+	page, _, err := k.Facts(k.ctx, agent.FactFilter{Owner: k.owner, Limit: 200})
+	k.ok(err)
+	var ids []agent.ID
+	for _, f := range page {
+		ids = append(ids, f.ID)
+	}
+	short, err := k.ShortIDs(k.ctx, ids)
+	k.ok(err)
+	for i, s := range short {
+		found, err := k.FactIDs(k.ctx, k.owner, s, 2)
+		k.ok(err)
+		if len(found) != 1 || found[0] != ids[i] || len(s) < 8 {
+			t.Errorf("%q names %v, not %s", s, found, ids[i])
+		}
+	}
+	caughtUp(t, k.Store)
+	sizes, err := k.MemorySizes(k.ctx)
+	k.ok(err)
+	if sizes.Database == 0 || sizes.Index == 0 || sizes.Index > sizes.Database || sizes.Items[agent.MemoryFact] == 0 {
+		t.Errorf("%+v", sizes)
+	}
+	done, of, err := k.IndexProgress(k.ctx)
+	k.ok(err)
+	if done != of || done == 0 {
+		t.Errorf("%d of %d", done, of)
+	}
+}

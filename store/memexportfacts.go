@@ -53,11 +53,11 @@ func (in *intake) entities(ctx context.Context) error {
 }
 
 func (in *intake) oneEntity(ctx context.Context, e agent.Entity) error {
-	var rows []entityRow
+	var rows []agent.ID
 	fold := memory.FoldName(e.Name)
-	err := fixed(in.tx, `SELECT * FROM entities WHERE id = ?3 AND owner = ?1
-		UNION ALL SELECT * FROM entities WHERE owner = ?1 AND fold = ?2
-		UNION ALL SELECT e.* FROM entity_aliases a JOIN entities e ON e.id = a.entity WHERE a.fold = ?2 AND e.owner = ?1 LIMIT 1`,
+	err := fixed(in.tx, `SELECT id FROM entities WHERE id = ?3 AND owner = ?1
+		UNION ALL SELECT id FROM entities WHERE owner = ?1 AND fold = ?2
+		UNION ALL SELECT e.id FROM entity_aliases a JOIN entities e ON e.id = a.entity WHERE a.fold = ?2 AND e.owner = ?1 LIMIT 1`,
 		in.owner, fold, e.ID).Scan(ctx, &rows)
 	if err != nil || fold == "" {
 		return err
@@ -71,11 +71,11 @@ func (in *intake) oneEntity(ctx context.Context, e agent.Entity) error {
 		in.taken.Entities++
 		return in.aliases(ctx, e.ID, e.Aliases)
 	}
-	in.entity[e.ID] = rows[0].ID
+	in.entity[e.ID] = rows[0]
 	if in.out.Stranger != "" {
 		return nil // a stranger does not say who somebody is
 	}
-	return in.aliases(ctx, rows[0].ID, append([]string{e.Name}, e.Aliases...))
+	return in.aliases(ctx, rows[0], append([]string{e.Name}, e.Aliases...))
 }
 
 // aliases adds names; the facts about a thing with a new name are indexed anew.
