@@ -6,7 +6,9 @@ import (
 
 	"github.com/uptrace/bun"
 
+	"ash/agent"
 	"ash/agent/memory/notes"
+	"ash/agent/memory/recall"
 )
 
 type noteRow struct {
@@ -68,25 +70,14 @@ func fromNote(r noteRow) (notes.Row, error) {
 
 // NoteRow implements notes.Rows.
 func (s *Store) NoteRow(ctx context.Context, path string) (notes.Row, error) {
-	var rows []noteRow
-	if err := fixed(s.reader, "SELECT * FROM notes WHERE path = ?", path).Scan(ctx, &rows); err != nil {
-		return notes.Row{}, s.translate(err)
+	rows, err := s.noteRows(ctx, "SELECT * FROM notes WHERE path = ?", path)
+	if err == nil && len(rows) == 0 {
+		err = errGone()
 	}
-	if len(rows) == 0 {
-		return notes.Row{}, errGone()
+	if err != nil {
+		return notes.Row{}, err
 	}
-	row, err := fromNote(rows[0])
-	return row, s.translate(err)
-}
-
-// NoteRows implements notes.Rows.
-func (s *Store) NoteRows(ctx context.Context, after string, limit int) ([]notes.Row, error) {
-	return s.noteRows(ctx, "SELECT * FROM notes WHERE path > ? ORDER BY path LIMIT ?", after, limit)
-}
-
-// StaleNotes returns up to limit notes, by path, that recall has not taken up as they are now.
-func (s *Store) StaleNotes(ctx context.Context, limit int) ([]notes.Row, error) {
-	return s.noteRows(ctx, "SELECT * FROM notes WHERE stale = 1 ORDER BY path LIMIT ?", limit)
+	return rows[0], nil
 }
 
 func (s *Store) noteRows(ctx context.Context, text string, args ...any) ([]notes.Row, error) {
@@ -102,6 +93,35 @@ func (s *Store) noteRows(ctx context.Context, text string, args ...any) ([]notes
 		}
 	}
 	return out, nil
+}
+
+// noteStamp is what a scan reads of a row.
+type noteStamp struct {
+	Path     string `bun:"path"`
+	Size     int64  `bun:"size"`
+	Modified int64  `bun:"modified"`
+	Seen     int64  `bun:"seen"`
+}
+
+// NoteStamps implements notes.Rows.
+func (s *Store) NoteStamps(ctx context.Context, after string, limit int) ([]notes.Stamp, error) {
+	var rows []noteStamp
+	if err := fixed(s.reader, "SELECT path, size, modified, seen FROM notes WHERE path > ? ORDER BY path LIMIT ?", after, limit).Scan(ctx, &rows); err != nil {
+		return nil, s.translate(err)
+	}
+	out := make([]notes.Stamp, len(rows))
+	for i, r := range rows {
+		out[i] = notes.Stamp{Path: r.Path, Size: r.Size, Modified: fromMicros(r.Modified), Seen: fromMicros(r.Seen)}
+	}
+	return out, nil
+}
+
+// StaleNotes returns the paths of up to limit notes that recall has not taken up as they are now, in their order, after path
+// after ("" from the first).
+func (s *Store) StaleNotes(ctx context.Context, after string, limit int) ([]string, error) {
+	var paths []string
+	err := fixed(s.reader, "SELECT path FROM notes WHERE stale = 1 AND path > ? ORDER BY path LIMIT ?", after, limit).Scan(ctx, &paths)
+	return paths, s.translate(err)
 }
 
 // SaveNotes implements notes.Rows.
@@ -163,12 +183,70 @@ func (s *Store) NotesLinking(ctx context.Context, targets []string) ([]string, e
 	return paths, s.translate(err)
 }
 
-// NoteIndexed implements notes.Rows.
-func (s *Store) NoteIndexed(ctx context.Context, path, hash string) error {
+// NotePassages are what recall is to hold of a note.
+type NotePassages struct {
+	Path     string
+	Hash     string       // of the note they were taken from
+	Labels   agent.Labels // of that note
+	Passages []recall.Item
+}
+
+// IndexNotes has recall hold the passages of notes in place of those it had, in one transaction. What is not the note's row any more, since
+// it changed or went meanwhile, is left alone: it is stale still, or gone.
+func (s *Store) IndexNotes(ctx context.Context, list []NotePassages) error {
+	ready := make([][]recallRow, len(list)) // made before the transaction: cutting words takes longer than storing them
+	labels := make([]string, len(list))
+	for i, n := range list {
+		var err error
+		if labels[i], err = encodeLabels(n.Labels); err != nil {
+			return s.translate(err)
+		}
+		if ready[i], err = passageRows(n); err != nil {
+			return s.translate(err)
+		}
+	}
+	if len(list) == 0 {
+		return nil
+	}
 	return s.write(ctx, func(ctx context.Context, tx bun.IDB) error {
-		_, err := fixed(tx, "UPDATE notes SET stale = 0 WHERE path = ? AND hash = ?", path, hash).Exec(ctx)
-		return err
+		for i, n := range list {
+			if err := indexNote(ctx, tx, n, labels[i], ready[i]); err != nil {
+				return err
+			}
+		}
+		return nil
 	})
+}
+
+func passageRows(n NotePassages) ([]recallRow, error) {
+	rows := make([]recallRow, len(n.Passages))
+	for i, p := range n.Passages {
+		p.Kind, p.Ref, p.Part = agent.MemoryNote, n.Path, i
+		var err error
+		if rows[i], err = toRecall(p); err != nil {
+			return nil, err
+		}
+	}
+	return rows, nil
+}
+
+func indexNote(ctx context.Context, tx bun.IDB, n NotePassages, labels string, passages []recallRow) error {
+	done, err := fixed(tx, "UPDATE notes SET stale = 0 WHERE path = ? AND hash = ? AND labels = ?", n.Path, n.Hash, labels).Exec(ctx)
+	if err != nil {
+		return err
+	}
+	if rows, err := done.RowsAffected(); err != nil || rows == 0 {
+		return err
+	}
+	if _, err := fixed(tx, `DELETE FROM recall_items WHERE kind = 'note' AND ref = ?1`, clean(n.Path)).Exec(ctx); err != nil {
+		return err
+	}
+	for i := range passages {
+		if err := insertRow(ctx, tx, &passages[i]); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // StaleAllNotes makes recall take up every note anew, as after its index was emptied.
@@ -203,17 +281,22 @@ func (s *Store) NoteRecords(ctx context.Context, paths []string, hash string) ([
 	return out, nil
 }
 
-// SaveNoteRecord implements notes.Records.
-func (s *Store) SaveNoteRecord(ctx context.Context, r notes.Record) error {
-	labels, err := encodeLabels(r.Labels)
-	if err != nil {
-		return s.translate(err)
-	}
+// SaveNoteRecords implements notes.Records.
+func (s *Store) SaveNoteRecords(ctx context.Context, list ...notes.Record) error {
 	return s.write(ctx, func(ctx context.Context, tx bun.IDB) error {
-		_, err := fixed(tx, `INSERT INTO note_records (path, hash, labels, own, noted) VALUES (?, ?, ?, ?, ?)
-			ON CONFLICT (path) DO UPDATE SET hash = excluded.hash, labels = excluded.labels, own = excluded.own, noted = excluded.noted`,
-			r.Path, r.Hash, labels, r.Own, micros(now())).Exec(ctx)
-		return err
+		for _, r := range list {
+			labels, err := encodeLabels(r.Labels)
+			if err != nil {
+				return err
+			}
+			_, err = fixed(tx, `INSERT INTO note_records (path, hash, labels, own, noted) VALUES (?, ?, ?, ?, ?)
+				ON CONFLICT (path) DO UPDATE SET hash = excluded.hash, labels = excluded.labels, own = excluded.own, noted = excluded.noted`,
+				r.Path, r.Hash, labels, r.Own, micros(now())).Exec(ctx)
+			if err != nil {
+				return err
+			}
+		}
+		return nil
 	})
 }
 

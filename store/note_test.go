@@ -16,6 +16,7 @@ import (
 	"ash/agent"
 	"ash/agent/identity"
 	"ash/agent/memory/notes"
+	"ash/agent/memory/recall"
 )
 
 // shelf is a notes folder over a real database.
@@ -115,6 +116,27 @@ func (s *shelf) until(what string, is func() bool) {
 func (s *shelf) row(name string) (notes.Row, bool) {
 	r, err := s.store.NoteRow(context.Background(), name)
 	return r, err == nil
+}
+
+// index has recall hold passages of a note, as Ash does.
+func (s *shelf) index(n notes.Note, list []notes.Passage) {
+	s.t.Helper()
+	items := make([]recall.Item, len(list))
+	for i, p := range list {
+		items[i] = recall.Item{Part: p.Part, Time: n.Modified, Labels: n.Labels, Text: p.Text, Lead: n.Title}
+	}
+	if err := s.store.IndexNotes(s.t.Context(), []NotePassages{{Path: n.Path, Hash: n.Hash, Labels: n.Labels, Passages: items}}); err != nil {
+		s.t.Fatal(err)
+	}
+}
+
+// items counts what recall holds of a note.
+func (s *shelf) items(name string) (n int) {
+	s.t.Helper()
+	if err := s.store.reader.NewRaw("SELECT count(*) FROM recall_items WHERE kind = 'note' AND ref = ?", name).Scan(s.t.Context(), &n); err != nil {
+		s.t.Fatal(err)
+	}
+	return n
 }
 
 func conflictOf(t testing.TB, err error) notes.Note {
@@ -447,7 +469,11 @@ func TestNoteLabels(t *testing.T) {
 		t.Fatal(err)
 	}
 	s.put("mine.md", "mine")
-	check("my own", "mine.md", false)
+	check("by nobody knows whom", "mine.md", true)
+	if err := s.Own(t.Context(), ""); err != nil {
+		t.Fatal(err)
+	}
+	check("in a folder of one's own", "mine.md", false)
 
 	s.put("vault/in.md", "imported")
 	s.put("vaulted.md", "not below it")
@@ -512,23 +538,21 @@ func TestNoteIndexed(t *testing.T) {
 	if err != nil || note.Hash != n.Hash || len(list) != 2 || list[1].Heading != "A › B" || list[1].Line != 4 || list[1].Text != "second" {
 		t.Fatalf("%+v %v", list, err)
 	}
-	_, err = s.store.writer.ExecContext(ctx, "INSERT INTO recall_items (kind, ref, part, time, weight, body, context) VALUES ('note', 'a.md', 0, 0, 0, 'first', '')")
-	if err != nil {
-		t.Fatal(err)
-	}
 	stale := func() int {
-		rows, err := s.store.StaleNotes(ctx, 10)
+		paths, err := s.store.StaleNotes(ctx, "", 10)
 		if err != nil {
 			t.Fatal(err)
 		}
-		return len(rows)
+		return len(paths)
 	}
 	n2 := s.save(notes.Draft{Path: "a.md", Base: n.Hash, Text: "changed"})
-	if err := s.store.NoteIndexed(ctx, "a.md", n.Hash); err != nil || stale() != 1 {
-		t.Error("a note that changed meanwhile counts as indexed", err)
+	if s.index(note, list); stale() != 1 || s.items("a.md") != 0 {
+		t.Error("what a note was before it changed is indexed")
 	}
-	if err := s.store.NoteIndexed(ctx, "a.md", n2.Hash); err != nil || stale() != 0 {
+	if n, list, err := s.Passages(ctx, "a.md"); err != nil {
 		t.Error(err)
+	} else if s.index(n, list); stale() != 0 || s.items("a.md") != 1 {
+		t.Error("a note that did not change is not indexed")
 	}
 	s.scan()
 	s.read("a.md")
@@ -541,9 +565,11 @@ func TestNoteIndexed(t *testing.T) {
 	if _, err := s.Delete(ctx, "a.md", n2.Hash); err != nil {
 		t.Fatal(err)
 	}
-	var items int
-	if err := s.store.reader.NewRaw("SELECT count(*) FROM recall_items").Scan(ctx, &items); err != nil || items != 0 {
-		t.Error(items, err)
+	if n := s.items("a.md"); n != 0 {
+		t.Errorf("%d passages of a deleted note are left", n)
+	}
+	if s.index(n2, list); s.items("a.md") != 0 {
+		t.Error("a note that was deleted while it was indexed is found")
 	}
 }
 

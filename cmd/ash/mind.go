@@ -26,7 +26,7 @@ type mind struct {
 	notes    *notes.Folder // nil where the folder cannot be used
 	meaning  *embed.Index
 	static   *embed.Static // nil without one
-	indexing sync.Mutex    // one taking up of notes at a time
+	shelving shelving      // has recall take up the notes
 	settings func() config.Config
 	owner    agent.ID
 	proposed func() // what waits for the person's word about memory changed; nil: nobody is told

@@ -1,6 +1,7 @@
 package notes
 
 import (
+	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
@@ -45,15 +46,22 @@ func (s stamp) same(now stamp) bool {
 	return s.missing == now.missing && s.mode == now.mode && s.size == now.size && s.mod.Equal(now.mod)
 }
 
-// proves reports whether a row, held against the file's stamp, means that nothing changed since.
-func (r Row) proves(now stamp) bool {
-	return r.Hash != "" && !now.missing && r.Size == now.size && r.Modified.Equal(now.mod.Truncate(time.Microsecond)) && r.Seen.Sub(r.Modified) > racy
+// proves reports whether what a row says, held against the file's stamp, means that nothing changed since.
+func (s Stamp) proves(now stamp) bool {
+	return !now.missing && s.Size == now.size && s.Modified.Equal(now.mod.Truncate(time.Microsecond)) && s.Seen.Sub(s.Modified) > racy
 }
 
-// look takes the stamp of a file.
+func (r Row) stamp() Stamp {
+	return Stamp{Path: r.Path, Size: r.Size, Modified: r.Modified, Seen: r.Seen}
+}
+
+// look takes the stamp of a file. CodeInvalid for one below a link.
 func look(root *os.Root, name string) (stamp, error) {
+	if err := straight(root, name); err != nil {
+		return stamp{}, err
+	}
 	info, err := root.Lstat(name)
-	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) {
+	if missing(err) {
 		return stamp{missing: true}, nil
 	}
 	if err != nil {
@@ -96,8 +104,8 @@ func readOnce(root *os.Root, name string) (content, error) {
 	if !before.mode.IsRegular() {
 		return content{stamp: before}, agent.Errorf(agent.CodeInvalid, "%s is not an ordinary file (links and folders are not followed).", name)
 	}
-	f, err := root.Open(name)
-	if errors.Is(err, fs.ErrNotExist) {
+	f, err := root.OpenFile(name, os.O_RDONLY|patient, 0)
+	if missing(err) {
 		return content{stamp: stamp{missing: true}}, nil
 	}
 	if err != nil {
@@ -112,8 +120,12 @@ func readOnce(root *os.Root, name string) (content, error) {
 		return content{}, busy(name)
 	}
 	c := content{stamp: before}
-	if err := c.take(f, before.size); err != nil {
+	n, err := c.take(f, before.size)
+	if err != nil {
 		return content{}, fileError(err, name+" cannot be read")
+	}
+	if n != before.size && before.size <= maxHashed { // it shrank or grew, whatever its times say
+		return content{}, busy(name)
 	}
 	after, err := f.Stat()
 	if err != nil {
@@ -129,15 +141,18 @@ func busy(name string) error {
 	return agent.Wrap(agent.CodeUnavailable, errBusy, "%s is being written by another program. Try again in a moment.", name)
 }
 
-// take reads the text, bounded, and the hash of the whole.
-func (c *content) take(f io.Reader, size int64) error {
+// take reads the text, bounded, and the hash of the whole; n is how many bytes there were.
+func (c *content) take(f io.Reader, size int64) (n int64, err error) {
 	h := sha256.New()
-	text, err := io.ReadAll(io.TeeReader(io.LimitReader(f, MaxText+utf8.UTFMax), h))
-	if err != nil {
-		return err
+	var b bytes.Buffer
+	b.Grow(int(min(size, MaxText+utf8.UTFMax)) + bytes.MinRead)
+	if n, err = b.ReadFrom(io.TeeReader(io.LimitReader(f, MaxText+utf8.UTFMax), h)); err != nil {
+		return n, err
 	}
-	if err := c.rest(f, h, size); err != nil {
-		return err
+	text := b.Bytes()
+	behind, err := c.rest(f, h, size)
+	if n += behind; err != nil {
+		return n, err
 	}
 	c.hash = hex.EncodeToString(h.Sum(nil))
 	var problems []string
@@ -157,17 +172,16 @@ func (c *content) take(f io.Reader, size int64) error {
 		problems = append(problems, "It is not UTF-8 text: save it as UTF-8 in another editor to change it here.")
 	}
 	c.problem = strings.Join(problems, " ")
-	return nil
+	return n, nil
 }
 
 // rest takes what is behind the text into the hash. Of files beyond all measure, their size stands for it.
-func (c *content) rest(f io.Reader, h hash.Hash, size int64) error {
+func (c *content) rest(f io.Reader, h hash.Hash, size int64) (int64, error) {
 	if size > maxHashed {
 		_, err := fmt.Fprintf(h, "%d %d", size, c.mod.UnixNano())
-		return err
+		return 0, err
 	}
-	_, err := io.Copy(h, io.LimitReader(f, maxHashed))
-	return err
+	return io.Copy(h, io.LimitReader(f, maxHashed))
 }
 
 func inMB(n int64) string {
@@ -186,11 +200,28 @@ func hashOf(text string) string {
 // tempPrefix begins the names of files that are being written; names with a dot in front are no notes.
 const tempPrefix = ".ash-"
 
-// write replaces a file so that after a crash either the old or the new text is there, whole. Its mode stays.
-func write(root *os.Root, name, text string, now stamp) (err error) {
+// errOvertaken says that another program changed a file while its new text was made ready.
+var errOvertaken = errors.New("another program was faster")
+
+// is reports whether a file is still the one a note was read from.
+func (n Note) is(now stamp) bool {
+	return n.Missing == now.missing && (now.missing || now.mode.IsRegular() && n.Size == now.size && n.Modified.Equal(now.mod))
+}
+
+// write replaces a file so that after a crash either the old or the new text is there, whole. Its mode stays. errOvertaken when
+// it is not what was read any more; nothing is written then. Between the last look and the renaming another program
+// has some microseconds, which no system closes for a file that is there.
+func write(root *os.Root, name, text string, read Note) (err error) {
+	now, err := look(root, name)
+	if err != nil {
+		return err
+	}
+	if !read.is(now) {
+		return errOvertaken
+	}
 	dir := path.Dir(name)
-	if err := root.MkdirAll(dir, 0o700); err != nil {
-		return fileError(err, "The folder of "+name+" cannot be made")
+	if err := makeFolder(root, dir); err != nil {
+		return err
 	}
 	mode := fs.FileMode(0o600)
 	if !now.missing {
@@ -207,21 +238,41 @@ func write(root *os.Root, name, text string, now stamp) (err error) {
 		}
 	}()
 	_, err = io.WriteString(f, text)
+	if err == nil && !now.missing && runtime.GOOS != "windows" {
+		err = f.Chmod(mode) // opening took away what the umask does
+	}
 	if err == nil {
 		err = f.Sync()
 	}
 	if err = errors.Join(err, f.Close()); err != nil {
 		return fileError(err, name+" cannot be written")
 	}
-	if now.missing {
-		err = renameNew(root, temp, name)
-	} else if err = root.Rename(temp, name); err != nil {
-		err = fileError(err, name+" cannot be replaced")
-	}
-	if err != nil {
+	if err = replace(root, temp, name, now); err != nil {
 		return err
 	}
 	return syncDir(root, dir)
+}
+
+// replace puts a file that was written in the place of the one that was looked at.
+func replace(root *os.Root, temp, name string, before stamp) error {
+	if before.missing {
+		err := renameNew(root, temp, name)
+		if agent.CodeOf(err) == agent.CodeConflict {
+			err = errors.Join(errOvertaken, err)
+		}
+		return err
+	}
+	now, err := look(root, name)
+	switch {
+	case err != nil:
+		return err
+	case !now.same(before):
+		return errOvertaken
+	}
+	if err := root.Rename(temp, name); err != nil {
+		return fileError(err, name+" cannot be replaced")
+	}
+	return nil
 }
 
 // renameNew moves a file to a name that must be free, without a moment in which another program's file
@@ -243,12 +294,16 @@ func renameNew(root *os.Root, from, to string) error {
 		taken = !now.missing
 	}
 	if taken {
-		return agent.Wrap(agent.CodeConflict, err, "There is already something named %s. Choose another name.", to)
+		return errTaken(err, to)
 	}
 	if err := root.Rename(from, to); err != nil {
 		return fileError(err, from+" cannot be moved")
 	}
 	return nil
+}
+
+func errTaken(err error, name string) error {
+	return agent.Wrap(agent.CodeConflict, err, "There is already something named %s. Choose another name.", name)
 }
 
 // syncDir makes a rename durable. Windows has no such call and needs none.

@@ -5,23 +5,31 @@ import (
 	"errors"
 	"log/slog"
 	"os"
+	"strings"
 	"sync"
 	"time"
+	"unicode/utf8"
 
 	"ash/agent"
 )
 
 // Options adjust a Folder. The zero value is ready for use.
 type Options struct {
-	// OnChange is told of notes that changed, however that came about. No lock is held; it may call back into the Folder.
+	// OnChange is told of notes that changed, however that came about. No lock is held; it may call back into the Folder. Save waits for it,
+	// and so does the watcher.
 	OnChange func(paths []string)
+	// Suspect reports whether a text speaks to the assistant. Such a note is a stranger's even in a folder that is the person's
+	// own, until they vouch for it. It must be quick and safe for concurrent use; nil suspects nothing.
+	Suspect func(ctx context.Context, text string) bool
 	// Log receives what the person need not see; nil discards it.
 	Log *slog.Logger
 	// Debounce is how long the watcher waits for an editor to finish; 0 is 200 ms.
 	Debounce time.Duration
 	// Rescan is how often everything is looked at: rarely, since the watcher tells of changes, unless the system grants
-	// none. 0 is 10 minutes with a watcher and 20 s without.
+	// none. 0 is 10 minutes with a watcher; without, 20 s, or fifty times as long as it takes where that is more.
 	Rescan time.Duration
+	// MaxWatched is how many folders are watched; with more, none is, and everything is looked at from time to time. 0 is 2,000.
+	MaxWatched int
 	// Unwatched does without the watcher, as on a system that grants none.
 	Unwatched bool
 }
@@ -34,12 +42,15 @@ type Folder struct {
 	options Options
 	log     *slog.Logger
 
+	alike bool // the system takes names that differ only in case for the same
+
 	mu      sync.Mutex // one reader or writer of a file with its row at a time
+	skipped string     // the files that were left out when last told to the log
 	watcher *watcher
 }
 
-// Open begins to keep the notes under dir, made with mode 0700 when missing: what changed while Ash was away is read in the background.
-// Errors: CodeUnavailable and CodeExhausted for a folder that cannot be used.
+// Open begins to keep the notes under dir, made with mode 0700 when missing: what changed while Ash was away is read, and the watching
+// begun, in the background. Errors: CodeUnavailable and CodeExhausted for a folder that cannot be used.
 func Open(ctx context.Context, dir string, rows Rows, records Records, o Options) (*Folder, error) {
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
@@ -55,12 +66,19 @@ func Open(ctx context.Context, dir string, rows Rows, records Records, o Options
 	if err := root.Close(); err != nil {
 		return nil, fileError(err, "The notes folder cannot be used")
 	}
+	if o.MaxWatched <= 0 {
+		f.options.MaxWatched = maxWatched
+	}
+	f.alike = indifferent(dir)
 	f.watcher = f.watch(ctx)
 	return f, nil
 }
 
 // Close stops watching and waits until the watcher has ended.
-func (f *Folder) Close() error { return f.watcher.close() }
+func (f *Folder) Close() error {
+	f.watcher.close()
+	return nil
+}
 
 // root opens the folder, made anew when it is missing.
 func (f *Folder) root() (*os.Root, error) {
@@ -78,26 +96,30 @@ func (f *Folder) root() (*os.Root, error) {
 // under the editor. Errors: CodeInvalid for a path that can be none, a link or a folder; CodeUnavailable for a file that cannot
 // be read or is being written.
 func (f *Folder) Read(ctx context.Context, name string) (Note, error) {
-	if err := checkPath(name); err != nil {
-		return Note{}, err
-	}
-	root, err := f.root()
-	if err != nil {
-		return Note{}, err
-	}
-	defer func() { _ = root.Close() }() // a handle of the folder holds no data
-	f.mu.Lock()
-	note, changed, err := f.refresh(ctx, root, name)
-	f.mu.Unlock()
+	note, changed, err := f.read(ctx, name)
 	if changed {
 		f.tell(name)
 	}
 	return note, err
 }
 
-// Passages returns a note with what recall indexes of it. Rows.NoteIndexed takes Note.Hash when that is done.
+func (f *Folder) read(ctx context.Context, name string) (note Note, changed bool, err error) {
+	if err := checkPath(name); err != nil {
+		return Note{}, false, err
+	}
+	root, err := f.root()
+	if err != nil {
+		return Note{}, false, err
+	}
+	defer func() { _ = root.Close() }() // a handle of the folder holds no data
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.refresh(ctx, root, name)
+}
+
+// Passages returns a note with what recall indexes of it.
 func (f *Folder) Passages(ctx context.Context, name string) (Note, []Passage, error) {
-	note, err := f.Read(ctx, name)
+	note, _, err := f.read(ctx, name) // whoever asks for passages need not be told that there are new ones
 	if err != nil || note.Missing {
 		return note, nil, err
 	}
@@ -111,11 +133,14 @@ type Draft struct {
 	Base string // Hash of the note that the text was made from; "" for a new note
 	Text string
 	Ash  bool // Ash writes, not the person
+	// Again says that a note of this name was there before, so that its name is no matter even where another system refuses it.
+	Again bool
 	// Labels are those of what Ash made the text from. Untrusted ones stay on the note.
 	Labels agent.Labels
 }
 
-// Save writes a note, provided it is still what the text was made from, and returns it as it is now. Errors: CodeConflict with
+// Save writes a note, provided it is still what the text was made from, and returns it as it is now. Lines end as they did in
+// the note, when the text has only plain ends, as forms send them. Errors: CodeConflict with
 // a *Conflict inside when it changed, was deleted, or is there where a new one was wanted; CodeInvalid for a name or text that cannot be kept;
 // CodeExhausted for a full disk.
 func (f *Folder) Save(ctx context.Context, d Draft) (Note, error) {
@@ -139,6 +164,10 @@ func (f *Folder) Save(ctx context.Context, d Draft) (Note, error) {
 // save does the work of Save with the lock held.
 func (f *Folder) save(ctx context.Context, root *os.Root, d Draft) (Note, error) {
 	now, _, err := f.refresh(ctx, root, d.Path)
+	if err == nil && now.Missing && !d.Again {
+		err = free(root, d.Path)
+	}
+	d.Text = endings(now.Text, d.Text)
 	switch {
 	case err != nil:
 		return Note{}, err
@@ -152,11 +181,9 @@ func (f *Folder) save(ctx context.Context, root *os.Root, d Draft) (Note, error)
 		return Note{}, err
 	}
 	if now.Missing || now.Hash != hashOf(d.Text) {
-		before, err := look(root, d.Path)
-		if err != nil {
-			return Note{}, err
-		}
-		if err := write(root, d.Path, d.Text, before); err != nil {
+		if err := write(root, d.Path, d.Text, now); errors.Is(err, errOvertaken) {
+			return Note{}, f.overtaken(ctx, root, d.Path, err)
+		} else if err != nil {
 			return Note{}, err
 		}
 	}
@@ -164,19 +191,35 @@ func (f *Folder) save(ctx context.Context, root *os.Root, d Draft) (Note, error)
 	return note, err
 }
 
+// overtaken is the refusal of a change that another program was faster with.
+func (f *Folder) overtaken(ctx context.Context, root *os.Root, name string, cause error) error {
+	now, _, err := f.refresh(ctx, root, name)
+	if err != nil {
+		return errors.Join(err, cause)
+	}
+	return errChanged(now)
+}
+
+// endings gives a text the line ends that most lines of the old one have, when it has but plain ones.
+func endings(old, text string) string {
+	if windows := strings.Count(old, "\r\n"); 2*windows <= strings.Count(old, "\n") || strings.Contains(text, "\r") {
+		return text
+	}
+	return strings.ReplaceAll(text, "\n", "\r\n")
+}
+
 func checkDraft(d Draft) error {
 	check := checkNew
-	if d.Base != "" {
+	if d.Base != "" || d.Again {
 		check = checkPath // it has the name it has
 	}
 	if err := check(d.Path); err != nil {
 		return err
 	}
-	c := content{}
 	switch {
 	case len(d.Text) > MaxText:
 		return agent.Errorf(agent.CodeInvalid, "The note is too long: at most %s can be edited here.", inMB(MaxText))
-	case c.take(newText(d.Text), int64(len(d.Text))) != nil || c.lossy:
+	case !utf8.ValidString(d.Text) || strings.ContainsRune(d.Text, 0):
 		return agent.Errorf(agent.CodeInvalid, "The text is not UTF-8, or holds a NUL character.")
 	}
 	return nil
@@ -195,20 +238,23 @@ func (f *Folder) refresh(ctx context.Context, root *os.Root, name string) (note 
 		return Note{}, false, err
 	}
 	if c.missing {
-		if known {
-			err = f.rows.SaveNotes(ctx, nil, []string{name})
-		} else {
-			err = nil
+		if err = nil; known {
+			err = f.gone(ctx, had)
 		}
 		return Note{Path: name, Title: titleOf(name, nil, ""), Missing: true}, known, err
 	}
+	if !known && f.alike {
+		if there, err := spelling(root, name); err != nil || there != name {
+			return Note{}, false, errors.Join(err, agent.Errorf(agent.CodeInvalid, "There is no note of this very name. It is spelled %s.", there))
+		}
+	}
 	note = noteOf(name, c)
-	if note.Labels, err = f.labels(ctx, name, c.hash); err != nil {
+	if note.Labels, err = f.labels(ctx, name, c); err != nil {
 		return Note{}, false, err
 	}
 	row := rowOf(note)
 	if known && sameRow(had, row) {
-		if !had.proves(c.stamp) { // it is; say that it was looked at
+		if !had.stamp().proves(c.stamp) && row.stamp().proves(c.stamp) { // it is; say that it was looked at
 			row.Stale = had.Stale
 			err = f.rows.SaveNotes(ctx, []Row{row}, nil)
 		}
@@ -220,17 +266,17 @@ func (f *Folder) refresh(ctx context.Context, root *os.Root, name string) (note 
 // noteOf makes a note of a file, without its labels.
 func noteOf(name string, c content) Note {
 	n := Note{Path: name, Text: c.text, Hash: c.hash, Size: c.size, Modified: c.mod.UTC(), Cut: c.cut, Problem: c.problem, Immutable: c.cut || c.lossy}
-	front, body, closed := splitFront(n.Text)
+	front, body, err := splitFront(n.Text)
+	if err != nil {
+		n.problem("Its front matter " + err.Error() + ".")
+	}
 	fields, raw, err := parseFront(front)
-	switch {
-	case !closed:
-		n.problem("Its front matter has no end: a line of three dashes is missing.")
-	case err != nil:
+	if err != nil {
 		n.problem("Its front matter cannot be read: " + agent.Clip(err.Error(), 200) + ".")
 	}
 	n.Front = raw
 	n.Title = titleOf(name, fields, body)
-	n.Links = targets(body)
+	n.Links = targets(n.Text)
 	if _, cut := Passages(n); cut && !n.Cut {
 		n.problem("It has more passages than are indexed: its end is not found by recall.")
 	}

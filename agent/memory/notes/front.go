@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"path"
+	"regexp"
 	"strconv"
 	"strings"
 
@@ -13,31 +14,54 @@ import (
 	"ash/agent"
 )
 
-// Bounds of front matter: its bytes, the values in it, and how deep they lie in each other.
+// Bounds of front matter: its bytes, the values in it, how deep they lie in each other, and their bytes once what an
+// alias stands for is in its place.
 const (
 	maxFront  = 16 << 10
 	maxValues = 2000
 	maxNested = 12
+	maxPlain  = 64 << 10
+)
+
+// byteOrderMark is what some Windows editors put before a text.
+const byteOrderMark = "\uFEFF"
+
+// What is wrong with front matter as a whole.
+var (
+	errOpen = errors.New("has no end: a line of three dashes is missing")
+	errLong = fmt.Errorf("is longer than %d KB, or has no end", maxFront>>10)
 )
 
 // splitFront takes a text apart into front matter (without its fences; "" for none) and body. Front
-// matter stands between two lines of three dashes, the first at the very beginning.
-func splitFront(text string) (front, body string, ok bool) {
-	rest := strings.TrimPrefix(text, "\uFEFF")
-	first, rest, _ := strings.Cut(rest, "\n")
+// matter stands between two lines of three dashes, the first at the very beginning. Where it has no end all is body, and
+// the error says so, unless the dashes are no more than a line across the page.
+func splitFront(text string) (front, body string, err error) {
+	text = strings.TrimPrefix(text, byteOrderMark)
+	first, rest, _ := strings.Cut(text, "\n")
 	if strings.TrimRight(first, " \t\r") != "---" {
-		return "", text, true
+		return "", text, nil
 	}
-	at := 0
+	at, names := 0, false
 	for line := range strings.Lines(rest) {
-		if l := strings.TrimRight(line, " \t\r\n"); l == "---" || l == "..." {
-			return rest[:at], rest[at+len(line):], true
+		l := strings.TrimRight(line, " \t\r\n")
+		if l == "---" || l == "..." {
+			return rest[:at], rest[at+len(line):], nil
 		}
+		names = names || at == 0 && strings.Contains(l, ":")
 		if at += len(line); at > maxFront {
-			break
+			return "", text, errLong
 		}
 	}
-	return "", text, false
+	if names {
+		err = errOpen
+	}
+	return "", text, err
+}
+
+// Body is a text without its front matter.
+func Body(text string) string {
+	_, body, _ := splitFront(text) // without an end it is a part of the body
+	return body
 }
 
 // parseFront returns front matter as JSON, nil for none. The error is for the person.
@@ -52,10 +76,9 @@ func parseFront(front string) (fields map[string]any, raw json.RawMessage, err e
 	}()
 	var root yaml.Node
 	if err := yaml.Unmarshal([]byte(front), &root); err != nil {
-		return nil, nil, err
+		return nil, nil, inFile(err)
 	}
-	left := maxValues
-	value, err := plain(&root, 0, &left)
+	value, err := (&plainer{values: maxValues, bytes: maxPlain}).plain(&root, 0)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -69,9 +92,29 @@ func parseFront(front string) (fields map[string]any, raw json.RawMessage, err e
 	return fields, raw, nil
 }
 
+// yamlLine is how the parser begins an error: with a line of the front matter, which begins in the second of the file.
+var yamlLine = regexp.MustCompile(`^yaml: line (\d+): `)
+
+func inFile(err error) error {
+	text := strings.TrimPrefix(err.Error(), "yaml: ")
+	if m := yamlLine.FindStringSubmatch(err.Error()); m != nil {
+		if n, err := strconv.Atoi(m[1]); err == nil {
+			text = fmt.Sprintf("line %d: %s", n+1, text[len(m[0])-len("yaml: "):])
+		}
+	}
+	if strings.Contains(text, "found character that cannot start any token") {
+		text += " (tabs cannot indent it, only spaces)"
+	}
+	return errors.New(text)
+}
+
+// plainer makes plain values of nodes, up to its bounds.
+type plainer struct{ values, bytes int }
+
 // plain makes maps, lists, texts, numbers and truths of a node. Dates stay as written; what an alias stands for counts each time.
-func plain(n *yaml.Node, depth int, left *int) (any, error) {
-	if *left--; *left < 0 || depth > maxNested {
+func (p *plainer) plain(n *yaml.Node, depth int) (any, error) {
+	p.values--
+	if p.bytes -= len(n.Value); p.values < 0 || p.bytes < 0 || depth > maxNested {
 		return nil, errors.New("it holds too much")
 	}
 	switch n.Kind {
@@ -79,13 +122,13 @@ func plain(n *yaml.Node, depth int, left *int) (any, error) {
 		if len(n.Content) == 0 {
 			return nil, nil
 		}
-		return plain(n.Content[0], depth, left)
+		return p.plain(n.Content[0], depth)
 	case yaml.AliasNode:
-		return plain(n.Alias, depth+1, left)
+		return p.plain(n.Alias, depth+1)
 	case yaml.SequenceNode:
 		list := make([]any, 0, len(n.Content))
 		for _, c := range n.Content {
-			v, err := plain(c, depth+1, left)
+			v, err := p.plain(c, depth+1)
 			if err != nil {
 				return nil, err
 			}
@@ -93,17 +136,30 @@ func plain(n *yaml.Node, depth int, left *int) (any, error) {
 		}
 		return list, nil
 	case yaml.MappingNode:
-		fields := make(map[string]any, len(n.Content)/2)
-		for i := 0; i+1 < len(n.Content); i += 2 {
-			v, err := plain(n.Content[i+1], depth+1, left)
-			if err != nil {
-				return nil, err
-			}
-			fields[n.Content[i].Value] = v
-		}
-		return fields, nil
+		return p.fields(n, depth)
 	}
 	return scalar(n), nil
+}
+
+// fields makes a map. A name that stands in it twice is refused: one of the two would be lost unseen.
+func (p *plainer) fields(n *yaml.Node, depth int) (map[string]any, error) {
+	fields := make(map[string]any, len(n.Content)/2)
+	for i := 0; i+1 < len(n.Content); i += 2 {
+		name := n.Content[i]
+		if name.Kind != yaml.ScalarNode {
+			return nil, fmt.Errorf("line %d: a name in it is a list", name.Line+1)
+		}
+		if _, twice := fields[name.Value]; twice {
+			return nil, fmt.Errorf("line %d: %q stands in it twice", name.Line+1, agent.Clip(name.Value, 60))
+		}
+		p.bytes -= len(name.Value)
+		v, err := p.plain(n.Content[i+1], depth+1)
+		if err != nil {
+			return nil, err
+		}
+		fields[name.Value] = v
+	}
+	return fields, nil
 }
 
 func scalar(n *yaml.Node) any {
@@ -120,10 +176,15 @@ func scalar(n *yaml.Node) any {
 	return n.Value
 }
 
-// titleOf names a note: front matter, first heading, file name.
+// titleOf names a note: front matter, first heading, file name. It is one line.
 func titleOf(name string, fields map[string]any, body string) string {
-	if t, ok := fields["title"].(string); ok && strings.TrimSpace(t) != "" {
-		return agent.Clip(strings.TrimSpace(t), 300)
+	switch t := fields["title"].(type) {
+	case string:
+		if t = strings.Join(strings.Fields(t), " "); t != "" {
+			return agent.Clip(t, 300)
+		}
+	case int64:
+		return strconv.FormatInt(t, 10)
 	}
 	for s := range sections(body) {
 		if s.level == 1 && s.heading != "" {

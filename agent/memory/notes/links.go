@@ -1,6 +1,7 @@
 package notes
 
 import (
+	"iter"
 	"path"
 	"slices"
 	"strings"
@@ -21,49 +22,123 @@ type link struct {
 // links returns those of a text, in order. Code, in fences and in backquotes, holds none.
 func links(text string) []link {
 	var out []link
-	at, fence := 0, ""
-	for line := range strings.Lines(text) {
-		was := fence
-		if fence = fenced(line, fence); fence == "" && was == "" {
-			out = linksIn(line, at, out)
+	for l := range wiki(text) {
+		if l.target != "" && len(l.target) <= maxTarget {
+			out = append(out, l.link)
 		}
-		at += len(line)
 	}
 	return out
 }
 
-func linksIn(line string, at int, to []link) []link {
+// wikiLink is a link as a whole. Its target is empty for one within the same note.
+type wikiLink struct {
+	link
+	from, to int    // of the whole, with the mark of an embed
+	heading  string // after the #
+	shown    string // after the |
+	embed    bool
+}
+
+// wiki yields all wiki links of a text, in order.
+func wiki(text string) iter.Seq[wikiLink] {
+	return func(yield func(wikiLink) bool) {
+		at, fence := 0, ""
+		for line := range strings.Lines(text) {
+			was := fence
+			if fence = fenced(line, fence); fence == "" && was == "" && !wikiIn(line, at, yield) {
+				return
+			}
+			at += len(line)
+		}
+	}
+}
+
+// wikiIn yields those of a line that begins at a byte of the text.
+func wikiIn(line string, at int, yield func(wikiLink) bool) bool {
 	for i := 0; i < len(line); {
 		switch {
 		case line[i] == '`':
-			ticks := len(line[i:]) - len(strings.TrimLeft(line[i:], "`"))
-			end := strings.Index(line[i+ticks:], line[i:i+ticks])
-			i += ticks
-			if end >= 0 {
-				i += end + ticks
-			}
+			i += codeSpan(line[i:])
+		case line[i] == '\\' && i+1 < len(line) && strings.IndexByte("[!`\\", line[i+1]) >= 0:
+			i += 2
 		case strings.HasPrefix(line[i:], "[["):
 			inner, _, closed := strings.Cut(line[i+2:], "]]")
 			if !closed {
-				return to
+				return true
 			}
 			if again := strings.LastIndex(inner, "[["); again >= 0 {
 				i += 2 + again
 				continue
 			}
-			name := inner
-			if n := strings.IndexAny(inner, "#|^"); n >= 0 {
-				name = strings.TrimSuffix(inner[:n], `\`) // a pipe in a table is escaped
+			l := wikiOf(inner, at+i)
+			if l.embed = i > 0 && line[i-1] == '!'; l.embed {
+				l.from--
 			}
-			if t := strings.TrimSpace(name); t != "" && len(t) <= maxTarget {
-				to = append(to, link{begin: at + i + 2, end: at + i + 2 + len(name), target: t})
+			if (l.target != "" || l.heading != "") && !yield(l) {
+				return false
 			}
 			i += len(inner) + 4
 		default:
 			i++
 		}
 	}
-	return to
+	return true
+}
+
+// codeSpan is how long the code is that a text begins with, or only its backquotes where it does not end.
+func codeSpan(text string) int {
+	ticks := len(text) - len(strings.TrimLeft(text, "`"))
+	for i := ticks; i < len(text); {
+		next := strings.IndexByte(text[i:], '`')
+		if next < 0 {
+			break
+		}
+		i += next
+		run := len(text[i:]) - len(strings.TrimLeft(text[i:], "`"))
+		if i += run; run == ticks {
+			return i
+		}
+	}
+	return ticks
+}
+
+func wikiOf(inner string, at int) wikiLink {
+	name, shown, _ := strings.Cut(inner, "|")
+	name = strings.TrimSuffix(name, `\`) // a pipe in a table is escaped
+	l := wikiLink{from: at, to: at + len(inner) + 4, shown: strings.TrimSpace(shown)}
+	if n := strings.IndexAny(name, "#^"); n >= 0 {
+		l.heading = strings.TrimSpace(strings.Trim(name[n:], "#^"))
+		name = name[:n]
+	}
+	l.link = link{begin: at + 2, end: at + 2 + len(name), target: strings.TrimSpace(name)}
+	return l
+}
+
+// Linked returns a text in which every wiki link outside of code is what show makes of it.
+func Linked(text string, show func(Link) string) string {
+	var b strings.Builder
+	at := 0
+	for l := range wiki(text) {
+		if len(l.target) > maxTarget {
+			continue
+		}
+		b.WriteString(text[at:l.from])
+		b.WriteString(show(Link{Target: l.target, Heading: l.heading, Shown: l.shown, Embed: l.embed}))
+		at = l.to
+	}
+	if at == 0 {
+		return text
+	}
+	b.WriteString(text[at:])
+	return b.String()
+}
+
+// Link is a wiki link: [[Target#Heading|Shown]], with a ! before it when it is to show what it leads to.
+type Link struct {
+	Target  string // "" within the note itself
+	Heading string
+	Shown   string
+	Embed   bool
 }
 
 // targets are the links of a text as they are written, sorted and without doubles.

@@ -14,17 +14,19 @@ import (
 	"ash/agent"
 )
 
-// Bounds of a path, in bytes; maxDepth in folders.
+// Bounds of a path, in bytes; maxDepth in folders. A name is read as long as file systems have them, and made only
+// as long as leaves room for what other programs append.
 const (
 	maxPath  = 800
-	maxName  = 200
+	maxName  = 255
+	newName  = 200
 	maxDepth = 20
 )
 
 const extension = ".md"
 
 // reserved are names that Windows keeps for devices, also with an extension.
-var reserved = []string{"con", "prn", "aux", "nul", "com1", "com2", "com3", "com4", "com5", "com6", "com7", "com8", "com9",
+var reserved = []string{"con", "prn", "aux", "nul", "conin$", "conout$", "com1", "com2", "com3", "com4", "com5", "com6", "com7", "com8", "com9",
 	"lpt1", "lpt2", "lpt3", "lpt4", "lpt5", "lpt6", "lpt7", "lpt8", "lpt9"}
 
 // Path returns the path of a note that a person or model named, ".md" added where it lacks: what may be created anywhere and
@@ -45,6 +47,8 @@ func checkNew(name string) error {
 	for part := range strings.SplitSeq(name, "/") {
 		stem, _, _ := strings.Cut(strings.ToLower(part), ".")
 		switch {
+		case len(part) > newName:
+			return agent.Errorf(agent.CodeInvalid, "A note's name may have at most %d bytes.", newName)
 		case strings.ContainsAny(part, `\:*?"<>|`):
 			return agent.Errorf(agent.CodeInvalid, `A note's name may not contain any of \ : * ? " < > |.`)
 		case strings.HasSuffix(part, ".") || strings.TrimSpace(part) != part:
@@ -77,7 +81,14 @@ func readable(name string) bool {
 			return false
 		}
 	}
-	return !strings.ContainsFunc(name, func(r rune) bool { return unicode.IsControl(r) || unicode.Is(unicode.Cf, r) || r == utf8.RuneError })
+	return !strings.ContainsFunc(name, deceives)
+}
+
+// deceives reports whether a character has no place in a name: it cannot be seen, or turns round what is. The two that join letters
+// belong to Persian, to Indian scripts and to emoji.
+func deceives(r rune) bool {
+	const nonJoiner, joiner = '\u200c', '\u200d'
+	return r != nonJoiner && r != joiner && (unicode.IsControl(r) || unicode.Is(unicode.Cf, r) || r == utf8.RuneError)
 }
 
 // isNote reports whether a path is that of a note.

@@ -53,29 +53,37 @@ type Row struct {
 type Rows interface {
 	// NoteRow returns one row. CodeNotFound.
 	NoteRow(ctx context.Context, path string) (Row, error)
-	// NoteRows returns up to limit rows in the order of their paths, after path after ("" from the first).
-	NoteRows(ctx context.Context, after string, limit int) ([]Row, error)
+	// NoteStamps returns up to limit stamps in the order of their paths, after path after ("" from the first).
+	NoteStamps(ctx context.Context, after string, limit int) ([]Stamp, error)
 	// SaveNotes stores rows with their links and removes those that are gone, in one transaction.
 	SaveNotes(ctx context.Context, saved []Row, gone []string) error
 	// NotesLinking returns the paths of notes with a link to one of the folded targets.
 	NotesLinking(ctx context.Context, targets []string) ([]string, error)
-	// NoteIndexed says that recall holds the note as it was with this hash.
-	NoteIndexed(ctx context.Context, path, hash string) error
 }
 
-// Record says where a note's content came from. Path ends in a slash for a folder: then it counts for all below.
+// Stamp is what a row says of its file, to be held against the file without reading it.
+type Stamp struct {
+	Path     string
+	Size     int64
+	Modified time.Time
+	Seen     time.Time
+}
+
+// Record says where a note's content came from. Path ends in a slash for a folder: then it counts for all below, unless a
+// folder nearer to the note has one.
 type Record struct {
 	Path   string
 	Hash   string // of the content it was made for; "" for a folder
 	Labels agent.Labels
-	Own    bool // the person vouched for content with this hash
+	Own    bool // the person wrote content with this hash or vouched for it; of a folder: its notes are theirs
 }
 
 // Records keeps them; the store implements it.
 type Records interface {
 	// NoteRecords returns the records of paths, and those of any path with the hash ("" for none).
 	NoteRecords(ctx context.Context, paths []string, hash string) ([]Record, error)
-	SaveNoteRecord(ctx context.Context, r Record) error
+	// SaveNoteRecords stores records in the place of those with their paths, in one transaction.
+	SaveNoteRecords(ctx context.Context, list ...Record) error
 	DropNoteRecord(ctx context.Context, path string) error
 }
 

@@ -25,27 +25,60 @@ type Passage struct {
 }
 
 // Passages splits a note at its headings, and sections that are too long at paragraphs, lines, words or, at last,
-// characters. Front matter that can be read is left out. cut says that there was more than is kept.
+// characters. Front matter stands first; a heading with nothing below it is a passage by itself. cut says that there was more than is kept.
 func Passages(n Note) (list []Passage, cut bool) {
-	body, line := n.Text, 1
-	if front, rest, ok := splitFront(n.Text); ok {
-		if _, _, err := parseFront(front); err == nil {
-			line += strings.Count(n.Text[:len(n.Text)-len(rest)], "\n")
-			body = rest
+	front, body, err := splitFront(n.Text)
+	if err == nil && front != "" {
+		if _, _, err = parseFront(front); err != nil { // text like any other
+			front, body = "", strings.TrimPrefix(n.Text, byteOrderMark)
 		}
 	}
-	var above [7]string
+	p := passages{line: 1}
+	if front != "" {
+		p.line++
+		p.add(section{text: front})
+	}
+	p.line = 1 + strings.Count(n.Text[:len(n.Text)-len(body)], "\n")
 	for s := range sections(body) {
-		above[s.level] = s.heading
-		clear(above[s.level+1:])
-		for piece, at := range pieces(s.text) {
-			if len(list) == maxPassages {
-				return list, true
-			}
-			list = append(list, Passage{Part: len(list), Line: line + s.line + at, Heading: trail(above[1:]), Text: piece})
-		}
+		p.bare(s.level)
+		p.above[s.level] = s.heading
+		clear(p.above[s.level+1:])
+		p.add(s)
+		p.last = s
 	}
-	return list, n.Cut
+	p.bare(0)
+	return p.list, p.cut || n.Cut
+}
+
+// passages gathers those of a note.
+type passages struct {
+	list  []Passage
+	cut   bool
+	line  int       // of the file, with which the sections begin
+	above [7]string // headings
+	last  section
+}
+
+func (p *passages) add(s section) {
+	for piece, at := range pieces(s.text) {
+		p.put(Passage{Line: p.line + s.line + at, Heading: trail(p.above[1:]), Text: piece})
+	}
+}
+
+// bare adds the heading of the last section when neither text nor a heading below it follows, which is of this level.
+func (p *passages) bare(level int) {
+	if s := p.last; s.heading != "" && level <= s.level && strings.TrimSpace(s.text) == "" {
+		p.put(Passage{Line: p.line + s.line - 1, Heading: trail(p.above[1:s.level]), Text: s.heading})
+	}
+}
+
+func (p *passages) put(x Passage) {
+	if len(p.list) == maxPassages {
+		p.cut = true
+		return
+	}
+	x.Part = len(p.list)
+	p.list = append(p.list, x)
 }
 
 func trail(headings []string) string {
@@ -95,16 +128,20 @@ func sections(body string) iter.Seq[section] {
 	}
 }
 
-// fenced returns the fence that is open after a line, "" for none.
+// fenced returns the fence that is open after a line, "" for none. As in CommonMark a fence ends with at least as many of its
+// marks and nothing behind them, and what stands behind the backquotes of one that begins holds none.
 func fenced(line, open string) string {
-	t := strings.TrimLeft(line, " \t")
-	for _, mark := range []string{"```", "~~~"} {
-		if strings.HasPrefix(t, mark) && (open == "" || open == mark) {
-			if open == "" {
-				return mark
-			}
-			return ""
-		}
+	t := strings.TrimSpace(line)
+	if len(t) < 3 || t[0] != '`' && t[0] != '~' {
+		return open
+	}
+	run := t[:len(t)-len(strings.TrimLeft(t, t[:1]))]
+	switch {
+	case len(run) < 3:
+	case open == "" && (t[0] == '~' || !strings.Contains(t[len(run):], "`")):
+		return run
+	case open != "" && open[0] == t[0] && len(run) >= len(open) && run == t:
+		return ""
 	}
 	return open
 }

@@ -2,9 +2,11 @@ package notes
 
 import (
 	"context"
+	"errors"
 	"log/slog"
 	"os"
 	"path"
+	"slices"
 
 	"ash/agent"
 )
@@ -30,12 +32,31 @@ func (f *Folder) Rename(ctx context.Context, from, to, base string) (Renamed, er
 		return Renamed{}, err
 	}
 	defer func() { _ = root.Close() }() // a handle of the folder holds no data
+	paths, err := f.paths(ctx)
+	if err != nil {
+		return Renamed{}, err
+	}
+	linking, err := f.rows.NotesLinking(ctx, namesOf(from))
+	if err != nil {
+		return Renamed{}, err
+	}
 	f.mu.Lock()
 	done, err := f.rename(ctx, root, from, to, base)
 	f.mu.Unlock()
-	if err == nil {
-		f.tell(append([]string{from, to}, done.Updated...)...)
+	if err != nil || from == to {
+		return done, err
 	}
+	before := newBook(paths)
+	if i := slices.Index(paths, from); i >= 0 {
+		paths[i] = to
+	}
+	f.relinkAll(ctx, root, linking, before, newBook(paths), from, to, &done)
+	if slices.Contains(done.Updated, to) { // it links to itself
+		f.mu.Lock()
+		done.Note, _, err = f.refresh(ctx, root, to)
+		f.mu.Unlock()
+	}
+	f.tell(append([]string{from, to}, done.Updated...)...)
 	return done, err
 }
 
@@ -50,40 +71,70 @@ func (f *Folder) rename(ctx context.Context, root *os.Root, from, to, base strin
 	case from == to:
 		return Renamed{Note: now}, nil
 	}
-	known, err := f.known(ctx)
-	if err != nil {
-		return Renamed{}, err
-	}
-	linking, err := f.rows.NotesLinking(ctx, namesOf(from))
-	if err != nil {
-		return Renamed{}, err
-	}
-	if err := f.moveRecord(ctx, from, to, now.Hash); err != nil {
-		return Renamed{}, err
-	}
-	if err := move(root, from, to); err != nil {
-		return Renamed{}, err
-	}
-	if _, _, err := f.refresh(ctx, root, from); err != nil {
+	if err := f.carry(ctx, root, now, to); err != nil {
 		return Renamed{}, err
 	}
 	var done Renamed
-	paths := make([]string, 0, len(known))
-	for p := range known {
-		paths = append(paths, p)
-	}
-	before := newBook(paths)
-	for i, p := range paths {
-		if p == from {
-			paths[i] = to
+	done.Note, _, err = f.refresh(ctx, root, to)
+	return done, err
+}
+
+// carry moves a note's file and what is known of where its content came from. The record is at the new path before the file is.
+func (f *Folder) carry(ctx context.Context, root *os.Root, now Note, to string) error {
+	if fold(now.Path) != fold(to) {
+		if err := free(root, to); err != nil {
+			return err
 		}
 	}
-	after := newBook(paths)
+	there, err := look(root, to)
+	if err != nil {
+		return err
+	}
+	if !there.missing && fold(now.Path) != fold(to) {
+		return errTaken(nil, to)
+	}
+	had, err := f.recordOf(ctx, now.Path)
+	if err != nil {
+		return err
+	}
+	before, err := f.recordOf(ctx, to) // of another note that had this path
+	if err != nil {
+		return err
+	}
+	list := []Record{{Path: to, Hash: now.Hash, Labels: strange(now.Path, now.Labels), Own: had.Own && had.Hash == now.Hash}}
+	if len(before.Labels) > 0 {
+		list = append(list, wandering(before.Hash, before.Labels))
+	}
+	if err := f.records.SaveNoteRecords(ctx, list...); err != nil {
+		return err
+	}
+	if err := move(root, now.Path, to); err != nil {
+		return errors.Join(err, f.putBack(ctx, to, before))
+	}
+	if err := f.records.DropNoteRecord(ctx, now.Path); err != nil {
+		return err
+	}
+	_, _, err = f.refresh(ctx, root, now.Path)
+	return err
+}
+
+// putBack makes the record of a path what it was.
+func (f *Folder) putBack(ctx context.Context, name string, was Record) error {
+	if was.Path == "" {
+		return f.records.DropNoteRecord(ctx, name)
+	}
+	return f.records.SaveNoteRecords(ctx, was)
+}
+
+// relinkAll has the links to a note that was moved follow it. The lock is held for one note at a time: there may be thousands.
+func (f *Folder) relinkAll(ctx context.Context, root *os.Root, linking []string, before, after book, from, to string, done *Renamed) {
 	for _, name := range linking {
 		if name == from {
 			name = to
 		}
+		f.mu.Lock()
 		changed, err := f.relinkNote(ctx, root, name, from, to, before, after)
+		f.mu.Unlock()
 		switch {
 		case err != nil:
 			f.log.WarnContext(ctx, "links not changed", slog.String("note", name), slog.Any("error", err))
@@ -92,8 +143,6 @@ func (f *Folder) rename(ctx context.Context, root *os.Root, from, to, base strin
 			done.Updated = append(done.Updated, name)
 		}
 	}
-	done.Note, _, err = f.refresh(ctx, root, to)
-	return done, err
 }
 
 // relinkNote changes the links of one note. Its labels stay: the record is made for the new text.
@@ -110,34 +159,10 @@ func (f *Folder) relinkNote(ctx context.Context, root *os.Root, name, from, to s
 	return err == nil, err
 }
 
-// moveRecord gives the record of a note to another path, before the file goes there.
-func (f *Folder) moveRecord(ctx context.Context, from, to, hash string) error {
-	found, err := f.records.NoteRecords(ctx, []string{from, to}, "")
-	if err != nil {
-		return err
-	}
-	moved := false
-	for _, r := range found {
-		if r.Path == from {
-			r.Path, moved = to, true
-			if r.Hash == "" {
-				r.Hash = hash
-			}
-			if err := f.records.SaveNoteRecord(ctx, r); err != nil {
-				return err
-			}
-		}
-	}
-	if !moved && len(found) > 0 { // of another note that had this path before
-		return f.records.DropNoteRecord(ctx, to)
-	}
-	return nil
-}
-
 // move renames a file to a free path. Only the case of its name may change on systems that ignore it.
 func move(root *os.Root, from, to string) error {
-	if err := root.MkdirAll(path.Dir(to), 0o700); err != nil {
-		return fileError(err, "The folder of "+to+" cannot be made")
+	if err := makeFolder(root, path.Dir(to)); err != nil {
+		return err
 	}
 	here, errHere := root.Lstat(from)
 	there, errThere := root.Lstat(to)
@@ -165,13 +190,9 @@ func (f *Folder) Backlinks(ctx context.Context, name string) ([]string, error) {
 
 // Resolve returns the note that a wiki link's target means, CodeNotFound for none.
 func (f *Folder) Resolve(ctx context.Context, target string) (string, error) {
-	known, err := f.known(ctx)
+	paths, err := f.paths(ctx)
 	if err != nil {
 		return "", err
-	}
-	paths := make([]string, 0, len(known))
-	for p := range known {
-		paths = append(paths, p)
 	}
 	if found := newBook(paths).resolve(target); found != "" {
 		return found, nil

@@ -6,7 +6,10 @@ import (
 	"io/fs"
 	"log/slog"
 	"os"
+	"path"
+	"slices"
 	"strings"
+	"time"
 
 	"ash/agent"
 )
@@ -17,6 +20,8 @@ const (
 	scanBatch  = 200     // rows stored in one transaction
 	scanBytes  = 8 << 20 // or fewer, once so much text was read
 	rowsAtOnce = 5000
+	maxSkipped = 100
+	leftAfter  = time.Hour // a file of ours that was being written so long ago is left over from a crash
 )
 
 // Report says what a scan found.
@@ -29,44 +34,64 @@ type Report struct {
 }
 
 // Scan brings all rows up to date: files whose time and size are those of their row are not read.
-func (f *Folder) Scan(ctx context.Context) (Report, error) { return f.scan(ctx, false) }
+func (f *Folder) Scan(ctx context.Context) (Report, error) { return f.scan(ctx, pass{}) }
 
-// scan does the work of Scan; all says to read every file.
-func (f *Folder) scan(ctx context.Context, all bool) (Report, error) {
+// pass says what a scan does beside its work.
+type pass struct {
+	again string            // folder, ending in a slash, whose files are all read
+	enter func(name string) // is told of each folder before it is read
+}
+
+func (f *Folder) scan(ctx context.Context, p pass) (Report, error) {
 	root, err := f.root()
 	if err != nil {
 		return Report{}, err
 	}
 	defer func() { _ = root.Close() }() // a handle of the folder holds no data
-	s := &scanner{folder: f, root: root, all: all}
+	s := &scanner{folder: f, root: root, pass: p}
 	if s.known, err = f.known(ctx); err != nil {
 		return Report{}, err
 	}
-	if err := s.walk(ctx); err != nil {
-		return s.report, err
+	if len(s.known) > 0 {
+		s.fresh = map[string][]string{}
 	}
-	if err := s.flush(ctx); err != nil {
-		return s.report, err
+	if err = s.walk(ctx); err == nil {
+		err = s.flush(ctx)
 	}
-	err = s.sweep(ctx)
-	f.tell(s.report.Changed...)
+	if err == nil {
+		err = s.sweep(ctx)
+	}
+	s.tellSkipped(ctx, err)
+	f.tell(s.report.Changed...) // also of what was stored before something went wrong
 	return s.report, err
 }
 
-// known reads all rows.
-func (f *Folder) known(ctx context.Context) (map[string]Row, error) {
-	out := map[string]Row{}
+// known reads what all rows say of their files.
+func (f *Folder) known(ctx context.Context) (map[string]Stamp, error) {
+	out := map[string]Stamp{}
+	err := f.eachStamp(ctx, func(s Stamp) { out[s.Path] = s })
+	return out, err
+}
+
+// paths returns those of all rows, in order.
+func (f *Folder) paths(ctx context.Context) ([]string, error) {
+	var out []string
+	err := f.eachStamp(ctx, func(s Stamp) { out = append(out, s.Path) })
+	return out, err
+}
+
+func (f *Folder) eachStamp(ctx context.Context, is func(Stamp)) error {
 	after := ""
 	for {
-		page, err := f.rows.NoteRows(ctx, after, rowsAtOnce)
+		page, err := f.rows.NoteStamps(ctx, after, rowsAtOnce)
 		if err != nil {
-			return nil, err
+			return err
 		}
-		for _, r := range page {
-			out[r.Path] = r
+		for _, s := range page {
+			is(s)
 		}
 		if len(page) < rowsAtOnce {
-			return out, nil
+			return nil
 		}
 		after = page[len(page)-1].Path
 	}
@@ -74,10 +99,11 @@ func (f *Folder) known(ctx context.Context) (map[string]Row, error) {
 
 // scanner is one scan.
 type scanner struct {
+	pass
 	folder *Folder
 	root   *os.Root
-	all    bool
-	known  map[string]Row // those not seen yet
+	known  map[string]Stamp    // those not seen yet
+	fresh  map[string][]string // notes without a row, by the hash of their content; nil where none had one
 	report Report
 
 	pending []toRead
@@ -100,16 +126,19 @@ func (s *scanner) walk(ctx context.Context) error {
 		if err != nil {
 			return s.unreadable(ctx, name, err)
 		}
-		if name == "." {
-			return nil
-		}
 		if e.IsDir() {
-			if !readable(name) {
+			if name != "." && !readable(name) {
 				return fs.SkipDir
+			}
+			if s.enter != nil {
+				s.enter(name)
 			}
 			return nil
 		}
-		if !strings.HasSuffix(strings.ToLower(name), extension) || strings.HasPrefix(e.Name(), ".") {
+		if strings.HasPrefix(e.Name(), ".") {
+			return s.leftover(name, e)
+		}
+		if !strings.EqualFold(path.Ext(name), extension) {
 			return nil
 		}
 		if !e.Type().IsRegular() || !isNote(name) {
@@ -118,6 +147,18 @@ func (s *scanner) walk(ctx context.Context) error {
 		}
 		return s.file(ctx, name, e)
 	})
+}
+
+// leftover removes a file of ours that was never finished: the note it was for is as it was before.
+func (s *scanner) leftover(name string, e fs.DirEntry) error {
+	id, ours := strings.CutPrefix(e.Name(), tempPrefix)
+	if _, err := agent.ParseID(id); !ours || err != nil || !e.Type().IsRegular() {
+		return nil
+	}
+	if info, err := e.Info(); err != nil || time.Since(info.ModTime()) < leftAfter {
+		return ignoreMissing(err)
+	}
+	return ignoreMissing(s.root.Remove(name))
 }
 
 func (s *scanner) unreadable(ctx context.Context, name string, err error) error {
@@ -133,8 +174,24 @@ func (s *scanner) unreadable(ctx context.Context, name string, err error) error 
 	return fs.SkipDir
 }
 
+// tellSkipped tells the log which files are left out, when that has changed.
+func (s *scanner) tellSkipped(ctx context.Context, err error) {
+	if err != nil {
+		return
+	}
+	f := s.folder
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	now := strings.Join(s.report.Skipped, "\n")
+	if now != f.skipped && now != "" {
+		f.log.WarnContext(ctx, "files in the notes folder are left out: links, names that cannot be shown, and what cannot be read",
+			slog.Int("files", len(s.report.Skipped)), slog.Any("first", s.report.Skipped[:min(len(s.report.Skipped), 5)]))
+	}
+	f.skipped = now
+}
+
 func (s *scanner) skip(name string) {
-	if len(s.report.Skipped) < 100 {
+	if len(s.report.Skipped) < maxSkipped {
 		s.report.Skipped = append(s.report.Skipped, agent.Clip(strings.ToValidUTF8(name, "\uFFFD"), maxPath))
 	}
 }
@@ -151,7 +208,7 @@ func (s *scanner) file(ctx context.Context, name string, e fs.DirEntry) error {
 	s.report.Notes++
 	row, had := s.known[name]
 	delete(s.known, name)
-	if had && !s.all && row.proves(stampOf(info)) {
+	if had && !s.reads(name) && row.proves(stampOf(info)) {
 		return nil
 	}
 	s.pending = append(s.pending, toRead{name, had})
@@ -159,6 +216,11 @@ func (s *scanner) file(ctx context.Context, name string, e fs.DirEntry) error {
 		return s.flush(ctx)
 	}
 	return nil
+}
+
+// reads reports whether a file is read whatever its row says.
+func (s *scanner) reads(name string) bool {
+	return s.again == "/" || s.again != "" && strings.HasPrefix(name, s.again)
 }
 
 // flush reads the pending files and stores their rows. Other readers and writers have their turn between two of these.
@@ -201,11 +263,14 @@ func (s *scanner) row(ctx context.Context, p toRead) (row Row, changed bool, err
 		return Row{}, false, err
 	}
 	note := noteOf(p.name, c)
-	if note.Labels, err = s.folder.labels(ctx, p.name, c.hash); err != nil {
+	if note.Labels, err = s.folder.labels(ctx, p.name, c); err != nil {
 		return Row{}, false, err
 	}
 	row = rowOf(note)
 	if !p.known {
+		if s.fresh != nil {
+			s.fresh[row.Hash] = append(s.fresh[row.Hash], p.name)
+		}
 		return row, true, nil
 	}
 	had, err := s.folder.rows.NoteRow(ctx, p.name) // as it is by now: recall may have taken it up since the scan began
@@ -223,32 +288,53 @@ func (s *scanner) row(ctx context.Context, p toRead) (row Row, changed bool, err
 func (s *scanner) sweep(ctx context.Context) error {
 	s.folder.mu.Lock()
 	defer s.folder.mu.Unlock()
-	var gone []string
+	var gone []Row
 	for name := range s.known {
-		below := func(dir string) bool { return strings.HasPrefix(name, dir) }
-		if anyOf(s.unread, below) {
-			continue
+		is, err := s.gone(ctx, name)
+		if err != nil {
+			return err
 		}
-		// It may have been made, or could be looked at, since the walk.
-		if now, err := look(s.root, name); err == nil && (now.missing || !now.mode.IsRegular()) {
-			gone = append(gone, name)
+		if is.Path != "" {
+			gone = append(gone, is)
 		}
 	}
 	if s.report.Gone = len(gone); len(gone) == 0 {
 		return nil
 	}
-	if err := s.folder.rows.SaveNotes(ctx, nil, gone); err != nil {
+	if err := s.folder.gone(ctx, gone...); err != nil {
 		return err
 	}
-	s.report.Changed = append(s.report.Changed, gone...)
+	for _, r := range gone {
+		s.report.Changed = append(s.report.Changed, r.Path)
+		if len(strange(r.Path, r.Labels)) == 0 {
+			continue
+		}
+		for _, name := range s.fresh[r.Hash] { // it was moved, most likely
+			if _, _, err := s.folder.refresh(ctx, s.root, name); err != nil && ctx.Err() != nil {
+				return err
+			}
+		}
+	}
 	return nil
 }
 
-func anyOf(list []string, is func(string) bool) bool {
-	for _, s := range list {
-		if is(s) {
-			return true
-		}
+// gone returns the row of a note that the walk did not meet, if it is gone: it may have been made since, or stand where nothing could be read.
+func (s *scanner) gone(ctx context.Context, name string) (Row, error) {
+	if slices.ContainsFunc(s.unread, func(dir string) bool { return strings.HasPrefix(name, dir) }) {
+		return Row{}, nil
 	}
-	return false
+	now, err := look(s.root, name)
+	if err == nil && !now.missing && now.mode.IsRegular() {
+		there, err := spelling(s.root, name)
+		if err != nil || there == name {
+			return Row{}, err
+		}
+	} else if err != nil && agent.CodeOf(err) != agent.CodeInvalid { // invalid: it is reached through a link now
+		return Row{}, nil //nolint:nilerr // what cannot be looked at is not gone
+	}
+	row, err := s.folder.rows.NoteRow(ctx, name)
+	if agent.CodeOf(err) == agent.CodeNotFound {
+		return Row{}, nil
+	}
+	return row, err
 }

@@ -14,7 +14,7 @@ func TestPassages(t *testing.T) {
 		want       []Passage
 	}{
 		{"sections", "---\ntitle: x\n---\nintro\n\n# A\n\n## B ##\n\ntext b\n# C\ntext c", []Passage{
-			{0, 4, "", "intro"}, {1, 10, "A › B", "text b"}, {2, 12, "C", "text c"}}},
+			{0, 2, "", "title: x"}, {1, 4, "", "intro"}, {2, 10, "A › B", "text b"}, {3, 12, "C", "text c"}}},
 		{"code holds no headings", "# A\n```sh\n# not one\n```\n#nor this\n", []Passage{{0, 2, "A", "```sh\n# not one\n```\n#nor this"}}},
 		{"broken front matter is text", "---\na: [\n---\nx", []Passage{{0, 1, "", "---\na: [\n---\nx"}}},
 		{"nothing", " \n\n", nil},

@@ -55,8 +55,8 @@ func (f *Folder) remove(ctx context.Context, root *os.Root, name, base string) (
 	}
 	gone := Trashed{ID: agent.NewID(), Path: name, Size: now.Size, Deleted: time.Now().UTC()}
 	to := path.Join(trash, string(gone.ID), name)
-	if err := root.MkdirAll(path.Dir(to), 0o700); err != nil {
-		return Trashed{}, fileError(err, "The trash cannot be used")
+	if err := makeFolder(root, path.Dir(to)); err != nil {
+		return Trashed{}, err
 	}
 	if err := root.Rename(name, to); err != nil {
 		return Trashed{}, fileError(err, name+" cannot be deleted")
@@ -145,6 +145,9 @@ func (f *Folder) Restore(ctx context.Context, id agent.ID) (Note, error) {
 func (f *Folder) restore(ctx context.Context, root *os.Root, id agent.ID) (Note, error) {
 	t, err := trashed(root, id)
 	if err != nil {
+		return Note{}, err
+	}
+	if _, err := look(root, t.Path); err != nil { // it would go through a link
 		return Note{}, err
 	}
 	if err := move(root, path.Join(trash, string(id), t.Path), t.Path); err != nil {

@@ -1,8 +1,8 @@
 package notes
 
 import (
+	"cmp"
 	"context"
-	"errors"
 	"io/fs"
 	"os"
 	"path"
@@ -46,9 +46,7 @@ func (f *Folder) List(ctx context.Context, folder, after string, limit int) (pag
 	if err != nil {
 		return nil, false, err
 	}
-	if i := slices.IndexFunc(all, func(e Entry) bool { return e.Path == after }); i >= 0 {
-		all = all[i+1:]
-	}
+	all = all[behind(all, after):]
 	n := min(len(all), max(limit, 0), maxListed)
 	page, more = all[:n:n], len(all) > n
 	for i := range page {
@@ -59,9 +57,35 @@ func (f *Folder) List(ctx context.Context, folder, after string, limit int) (pag
 	return page, more, nil
 }
 
+// behind is where a list goes on after an entry, also when that is gone by now.
+func behind(all []Entry, after string) int {
+	if after == "" {
+		return 0
+	}
+	if i := slices.IndexFunc(all, func(e Entry) bool { return e.Path == after }); i >= 0 {
+		return i + 1
+	}
+	i, _ := slices.BinarySearchFunc(all, Entry{Path: after, Folder: !isNote(after)}, inOrder)
+	return i
+}
+
+// inOrder has folders first, each kind as people look names up.
+func inOrder(a, b Entry) int {
+	switch {
+	case a.Folder != b.Folder && a.Folder:
+		return -1
+	case a.Folder != b.Folder:
+		return 1
+	}
+	return cmp.Or(strings.Compare(fold(a.Path), fold(b.Path)), strings.Compare(a.Path, b.Path))
+}
+
 func entriesOf(root *os.Root, folder string) ([]Entry, error) {
+	if now, err := look(root, folder); err != nil || !now.mode.IsDir() {
+		return nil, agent.Wrap(agent.CodeNotFound, err, "There is no such folder of notes.")
+	}
 	found, err := fs.ReadDir(root.FS(), folder)
-	if errors.Is(err, fs.ErrNotExist) {
+	if missing(err) {
 		return nil, agent.Wrap(agent.CodeNotFound, err, "There is no such folder of notes.")
 	}
 	if err != nil {
@@ -77,15 +101,7 @@ func entriesOf(root *os.Root, folder string) ([]Entry, error) {
 			all = append(all, Entry{Path: name, Name: stem(e.Name())})
 		}
 	}
-	slices.SortFunc(all, func(a, b Entry) int {
-		switch {
-		case a.Folder != b.Folder && a.Folder:
-			return -1
-		case a.Folder != b.Folder:
-			return 1
-		}
-		return strings.Compare(a.Path, b.Path)
-	})
+	slices.SortFunc(all, inOrder)
 	return all, nil
 }
 

@@ -1,0 +1,5 @@
+//go:build !unix
+
+package notes
+
+const patient = 0
