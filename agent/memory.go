@@ -251,9 +251,10 @@ type MemoryTotals struct {
 	Tombstones int
 }
 
-// MemoryDay is what one day (UTC) added and ended.
+// MemoryDay is what one day (UTC) added and ended of one kind.
 type MemoryDay struct {
 	Day     time.Time
+	Kind    FactKind
 	Learned int // facts first kept that day
 	Ended   int // facts superseded or retired that day
 }

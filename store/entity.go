@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 	"slices"
+	"unicode/utf8"
 
 	"github.com/uptrace/bun"
 
@@ -22,6 +23,7 @@ type entityRow struct {
 	Kind  agent.EntityKind `bun:"kind"`
 	Name  string           `bun:"name"`
 	Fold  string           `bun:"fold"`
+	About int              `bun:"about"` // current facts about it, kept by triggers
 }
 
 type aliasRow struct {
@@ -121,22 +123,13 @@ func entitiesOf(ctx context.Context, db bun.IDB, facts []agent.ID) (map[agent.ID
 	return of, err
 }
 
-// aboutCount is how many current facts are about entity e. The order of the join and the index keep SQLite from going through all
-// current facts for each, and from reading them.
-const aboutCount = `(SELECT count(*) FROM fact_entities l CROSS JOIN facts f INDEXED BY facts_current ON f.id = l.fact WHERE l.entity = e.id AND f.status = 'current')`
-
-type countedEntity struct {
-	entityRow
-	Facts int
-}
-
 // Entity returns one entity with its aliases and how many current facts are about it.
 func (s *Store) Entity(ctx context.Context, id agent.ID) (agent.Entity, error) {
-	var row countedEntity
-	if err := fixed(s.reader, `SELECT e.*, `+aboutCount+` AS facts FROM entities e WHERE e.id = ?1`, id).Scan(ctx, &row); err != nil {
+	var row entityRow
+	if err := fixed(s.reader, `SELECT * FROM entities WHERE id = ?1`, id).Scan(ctx, &row); err != nil {
 		return agent.Entity{}, s.translate(err)
 	}
-	list, err := completeEntities(ctx, s.reader, []countedEntity{row})
+	list, err := completeEntities(ctx, s.reader, []entityRow{row})
 	if err != nil {
 		return agent.Entity{}, s.translate(err)
 	}
@@ -155,42 +148,47 @@ func (s *Store) EntityNamed(ctx context.Context, owner agent.ID, name string) (a
 	return s.Entity(ctx, id)
 }
 
-// Entities returns a page of entities; next is "" on the last one.
+// Entities returns a page of entities; next is "" on the last one. A page costs the same however many there are: an index has their order.
 func (s *Store) Entities(ctx context.Context, f agent.EntityFilter) ([]agent.Entity, string, error) {
 	limit := min(max(f.Limit, 1), maxPage)
-	at := listPlace{order: 1 << 62}
+	var rows []entityRow
+	q := s.reader.NewSelect().Model(&rows).OrderExpr("e.about DESC, e.seq DESC").Limit(int64(limit + 1))
+	if f.Owner != "" {
+		q = q.Where("e.owner = ?", f.Owner)
+	}
+	if f.Kind != "" {
+		q = q.Where("e.kind = ?", f.Kind)
+	}
+	if fold := memory.FoldName(f.Name); fold != "" {
+		// Names that begin with it stand side by side in their indexes.
+		q = q.Where(`e.id IN (SELECT id FROM entities WHERE owner = ?2 AND fold >= ?0 AND fold < ?1
+			UNION SELECT entity FROM entity_aliases WHERE fold >= ?0 AND fold < ?1)`, fold, fold+string(utf8.MaxRune), f.Owner)
+	}
 	if f.After != "" {
-		var err error
-		if at, err = parsePlace(f.After); err != nil {
+		at, err := parsePlace(f.After)
+		if err != nil {
 			return nil, "", err
 		}
+		q = q.Where("(e.about, e.seq) < (?, ?)", at.order, at.seq)
 	}
-	fold := memory.FoldName(f.Name)
-	var rows []countedEntity
-	err := fixed(s.reader, `WITH counted AS MATERIALIZED (SELECT e.*, `+aboutCount+` AS facts FROM entities e
-			WHERE (?1 = '' OR owner = ?1) AND (?2 = '' OR kind = ?2)
-			AND (?3 = '' OR substr(fold, 1, length(?3)) = ?3
-				OR EXISTS (SELECT 1 FROM entity_aliases a WHERE a.entity = e.id AND substr(a.fold, 1, length(?3)) = ?3)))
-		SELECT * FROM counted WHERE (facts, seq) < (?4, ?5) ORDER BY facts DESC, seq DESC LIMIT ?6`,
-		f.Owner, f.Kind, fold, at.order, at.seq, limit+1).Scan(ctx, &rows)
-	if err != nil {
+	if err := q.Scan(ctx); err != nil {
 		return nil, "", s.translate(err)
 	}
 	next := ""
 	if len(rows) > limit {
 		rows = rows[:limit]
-		next = listPlace{int64(rows[limit-1].Facts), rows[limit-1].Seq}.String()
+		next = listPlace{int64(rows[limit-1].About), rows[limit-1].Seq}.String()
 	}
 	list, err := completeEntities(ctx, s.reader, rows)
 	return list, next, s.translate(err)
 }
 
-func completeEntities(ctx context.Context, db bun.IDB, rows []countedEntity) ([]agent.Entity, error) {
+func completeEntities(ctx context.Context, db bun.IDB, rows []entityRow) ([]agent.Entity, error) {
 	list := make([]agent.Entity, len(rows))
 	ids := make([]agent.ID, len(rows))
 	for i, row := range rows {
-		list[i], ids[i] = fromEntity(row.entityRow), row.ID
-		list[i].Facts = row.Facts
+		list[i], ids[i] = fromEntity(row), row.ID
+		list[i].Facts = row.About
 	}
 	asked, err := toJSON(ids)
 	if err != nil {

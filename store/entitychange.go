@@ -101,12 +101,12 @@ func unlistAbout(ctx context.Context, tx bun.IDB, entity agent.ID) error {
 // EntityLinks returns which entities current facts mention together with one, the strongest first, and among those
 // neighbours: what a small graph shows. At most limit neighbours.
 func (s *Store) EntityLinks(ctx context.Context, entity agent.ID, limit int) (neighbours []agent.Entity, links []agent.EntityLink, err error) {
-	var rows []countedEntity
-	err = fixed(s.reader, `SELECT e.*, t.n AS facts FROM (
-			SELECT o.entity, count(*) AS n FROM fact_entities l CROSS JOIN facts f ON f.id = l.fact AND +f.status = 'current'
-			CROSS JOIN fact_entities o ON o.fact = l.fact AND o.entity <> ?1
-			WHERE l.entity = ?1 GROUP BY o.entity ORDER BY n DESC, o.entity LIMIT ?2
-		) t JOIN entities e ON e.id = t.entity ORDER BY t.n DESC, e.name`, entity, min(max(limit, 1), maxPage)).Scan(ctx, &rows)
+	var rows []entityRow
+	err = fixed(s.reader, `SELECT e.* FROM (
+			SELECT * FROM (SELECT b AS other, facts FROM entity_links WHERE a = ?1 ORDER BY facts DESC LIMIT ?2)
+			UNION ALL SELECT * FROM (SELECT a, facts FROM entity_links WHERE b = ?1 ORDER BY facts DESC LIMIT ?2)
+			ORDER BY facts DESC, other LIMIT ?2
+		) t JOIN entities e ON e.id = t.other ORDER BY t.facts DESC, e.name`, entity, min(max(limit, 1), maxPage)).Scan(ctx, &rows)
 	if err != nil || len(rows) == 0 {
 		return nil, nil, s.translate(err)
 	}
@@ -118,14 +118,19 @@ func (s *Store) EntityLinks(ctx context.Context, entity agent.ID, limit int) (ne
 	if err != nil {
 		return nil, nil, s.translate(err)
 	}
-	err = fixed(s.reader, `SELECT a.entity AS a, b.entity AS b, count(*) AS facts
-		FROM fact_entities a CROSS JOIN fact_entities b ON b.fact = a.fact AND a.entity < b.entity
-		CROSS JOIN facts f ON f.id = a.fact AND +f.status = 'current'
-		WHERE a.entity IN (SELECT value FROM json_each(?1)) AND b.entity IN (SELECT value FROM json_each(?1))
-		GROUP BY a.entity, b.entity ORDER BY facts DESC, a, b`, asked).Scan(ctx, &links)
+	err = fixed(s.reader, `SELECT l.a, l.b, l.facts FROM json_each(?1) x CROSS JOIN json_each(?1) y
+		CROSS JOIN entity_links l ON l.a = x.value AND l.b = y.value WHERE x.value < y.value
+		ORDER BY l.facts DESC, l.a, l.b`, asked).Scan(ctx, &links)
 	if err != nil {
 		return nil, nil, s.translate(err)
 	}
 	neighbours, err = completeEntities(ctx, s.reader, rows)
+	for i, n := range neighbours { // together with that one, not in all
+		for _, l := range links {
+			if l.A == entity && l.B == n.ID || l.B == entity && l.A == n.ID {
+				neighbours[i].Facts = l.Facts
+			}
+		}
+	}
 	return neighbours, links, s.translate(err)
 }

@@ -1,9 +1,11 @@
 package store
 
 import (
+	"cmp"
 	"context"
 	"encoding/base64"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/uptrace/bun"
@@ -14,18 +16,33 @@ import (
 // Facts implements memory.Facts. A page costs the same wherever it lies. CodeInvalid for a cursor that Facts did not give out.
 func (s *Store) Facts(ctx context.Context, f agent.FactFilter) ([]agent.Fact, string, error) {
 	limit := min(max(f.Limit, 1), maxPage)
-	var rows []factRow
-	q := s.reader.NewSelect().Model(&rows).OrderExpr("f.said DESC, f.seq DESC").Limit(int64(limit + 1))
-	q = factsWhere(q, f)
+	var at listPlace
 	if f.After != "" {
-		at, err := parsePlace(f.After)
-		if err != nil {
+		var err error
+		if at, err = parsePlace(f.After); err != nil {
 			return nil, "", err
 		}
-		q = q.Where("(f.said, f.seq) < (?, ?)", at.order, at.seq)
 	}
-	if err := q.Scan(ctx); err != nil {
-		return nil, "", s.translate(err)
+	// The indexes have the order of the list within a status: each is read in its order, then they are put together.
+	statuses := f.Statuses
+	if len(statuses) == 0 {
+		statuses = []agent.FactStatus{agent.FactCurrent, agent.FactSuperseded, agent.FactRetired}
+	}
+	var rows []factRow
+	for _, status := range statuses {
+		var some []factRow
+		q := s.reader.NewSelect().Model(&some).Limit(int64(limit + 1))
+		q = factsOf(q, f, status)
+		if f.After != "" {
+			q = q.Where(orderOf(f)+" < (?, ?)", at.order, at.seq)
+		}
+		if err := q.Scan(ctx); err != nil {
+			return nil, "", s.translate(err)
+		}
+		rows = append(rows, some...)
+	}
+	if len(statuses) > 1 {
+		slices.SortFunc(rows, func(a, b factRow) int { return cmp.Or(cmp.Compare(b.Said, a.Said), cmp.Compare(b.Seq, a.Seq)) })
 	}
 	next := ""
 	if len(rows) > limit {
@@ -36,17 +53,29 @@ func (s *Store) Facts(ctx context.Context, f agent.FactFilter) ([]agent.Fact, st
 	return page, next, s.translate(err)
 }
 
-func factsWhere(q *bun.SelectQuery, f agent.FactFilter) *bun.SelectQuery {
+// orderOf are the columns that a list of facts is ordered by: those about somebody are read in the order of that list.
+func orderOf(f agent.FactFilter) string {
 	if f.Entity != "" {
-		q = q.Where("f.id IN (SELECT fact FROM fact_entities WHERE entity = ?)", f.Entity)
+		return "(l.said, l.seq)"
 	}
-	switch len(f.Statuses) {
-	case 0:
-	case 1:
-		q = q.Where("f.status = ?", f.Statuses[0])
-	default:
-		q = q.Where("f.status IN (?)", bun.List(f.Statuses))
+	return "(f.said, f.seq)"
+}
+
+// factsOf selects the facts of a status that a filter takes, in the order of the list.
+func factsOf(q *bun.SelectQuery, f agent.FactFilter, status agent.FactStatus) *bun.SelectQuery {
+	alias := "f"
+	if f.Entity != "" {
+		// The cross join keeps SQLite from reading all facts instead.
+		q = q.ModelTableExpr("fact_entities AS l CROSS JOIN facts AS f ON f.id = l.fact").Where("l.entity = ?", f.Entity)
+		alias = "l"
 	}
+	order := bun.Ident(alias)
+	if f.Thread != "" || f.Message != "" || f.Run != "" {
+		q = q.Where("+?.status = ?", order, status) // few facts, with an index of their own
+	} else {
+		q = q.Where("?.status = ?", order, status)
+	}
+	q = q.OrderExpr("?0.said DESC, ?0.seq DESC", order)
 	switch len(f.Kinds) {
 	case 0:
 	case 1:
@@ -66,10 +95,10 @@ func factsWhere(q *bun.SelectQuery, f agent.FactFilter) *bun.SelectQuery {
 		q = q.Where("f.pinned = 1")
 	}
 	if !f.From.IsZero() {
-		q = q.Where("f.said >= ?", micros(f.From))
+		q = q.Where("?.said >= ?", order, micros(f.From))
 	}
 	if !f.To.IsZero() {
-		q = q.Where("f.said < ?", micros(f.To))
+		q = q.Where("?.said < ?", order, micros(f.To))
 	}
 	return q
 }
@@ -93,45 +122,43 @@ func parsePlace(s string) (listPlace, error) {
 	return p, nil
 }
 
-// MemoryTotals counts what is remembered. It reads every fact: a page asks for it once, not with every change.
+// MemoryTotals counts what is remembered, from counts that are kept as facts change.
 func (s *Store) MemoryTotals(ctx context.Context, owner agent.ID) (agent.MemoryTotals, error) {
 	var t agent.MemoryTotals
 	err := fixed(s.reader, `SELECT
-			count(*) FILTER (WHERE status = 'current') AS current,
-			count(*) FILTER (WHERE status = 'superseded') AS superseded,
-			count(*) FILTER (WHERE status = 'retired') AS retired,
-			count(*) FILTER (WHERE status = 'current' AND kind = 'core') AS core,
-			count(*) FILTER (WHERE status = 'current' AND kind = 'fact') AS plain,
-			count(*) FILTER (WHERE status = 'current' AND kind = 'pattern') AS patterns,
-			count(*) FILTER (WHERE status = 'current' AND pinned = 1) AS pinned,
-			count(*) FILTER (WHERE status = 'current' AND labels LIKE '%"untrusted"%') AS untrusted,
-			coalesce(sum(octet_length(text)), 0) AS bytes,
+			coalesce(sum(n) FILTER (WHERE status = 'current'), 0) AS current,
+			coalesce(sum(n) FILTER (WHERE status = 'superseded'), 0) AS superseded,
+			coalesce(sum(n) FILTER (WHERE status = 'retired'), 0) AS retired,
+			coalesce(sum(n) FILTER (WHERE status = 'current' AND kind = 'core'), 0) AS core,
+			coalesce(sum(n) FILTER (WHERE status = 'current' AND kind = 'fact'), 0) AS plain,
+			coalesce(sum(n) FILTER (WHERE status = 'current' AND kind = 'pattern'), 0) AS patterns,
+			coalesce(sum(n) FILTER (WHERE status = 'current' AND pinned = 1), 0) AS pinned,
+			coalesce(sum(n) FILTER (WHERE status = 'current' AND untrusted = 1), 0) AS untrusted,
+			coalesce(sum(bytes), 0) AS bytes,
 			(SELECT count(*) FROM entities WHERE owner = ?1) AS entities,
 			(SELECT count(*) FROM episodes) AS episodes,
 			(SELECT count(*) FROM proposals) AS proposals,
 			(SELECT count(*) FROM tombstones) AS tombstones
-		FROM facts WHERE owner = ?1`, owner).Scan(ctx, &t)
+		FROM fact_counts WHERE owner = ?1`, owner).Scan(ctx, &t)
 	return t, s.translate(err)
 }
 
-// MemoryDays returns what each day from a time on added and ended, days without either left out, the oldest first.
+// MemoryDays returns what each day from a time on added and ended of each kind, days without either left out, the oldest first.
 func (s *Store) MemoryDays(ctx context.Context, owner agent.ID, from time.Time) ([]agent.MemoryDay, error) {
 	const day = int64(24 * time.Hour / time.Microsecond)
 	var rows []struct {
 		Day            int64
+		Kind           agent.FactKind
 		Learned, Ended int
 	}
-	err := fixed(s.reader, `SELECT day, sum(learned) AS learned, sum(ended) AS ended FROM (
-			SELECT created / ?3 AS day, 1 AS learned, 0 AS ended FROM facts WHERE owner = ?1 AND created >= ?2
-			UNION ALL
-			SELECT updated / ?3, 0, 1 FROM facts WHERE owner = ?1 AND updated >= ?2 AND status <> 'current'
-		) GROUP BY day ORDER BY day`, owner, micros(from), day).Scan(ctx, &rows)
+	err := fixed(s.reader, `SELECT day, kind, learned, ended FROM fact_days
+		WHERE owner = ?1 AND day >= ?2 AND (learned <> 0 OR ended <> 0) ORDER BY day, kind`, owner, micros(from)/day).Scan(ctx, &rows)
 	if err != nil {
 		return nil, s.translate(err)
 	}
 	list := make([]agent.MemoryDay, len(rows))
 	for i, row := range rows {
-		list[i] = agent.MemoryDay{Day: time.UnixMicro(row.Day * day).UTC(), Learned: row.Learned, Ended: row.Ended}
+		list[i] = agent.MemoryDay{Day: time.UnixMicro(row.Day * day).UTC(), Kind: row.Kind, Learned: row.Learned, Ended: row.Ended}
 	}
 	return list, nil
 }
