@@ -141,7 +141,7 @@ func forgettingByID(ctx context.Context, db bun.IDB, id agent.ID) (forgettingRow
 func unlistThread(ctx context.Context, tx bun.IDB, thread agent.ID) error {
 	for _, statement := range []string{
 		`DELETE FROM recall_items WHERE kind = 'message' AND thread = ?1`,
-		`UPDATE properties SET value = min(value, coalesce((SELECT min(seq) - 1 FROM messages WHERE thread = ?1), value)) WHERE name = 'recall_floor'`,
+		`UPDATE recall_state SET floor = min(floor, coalesce((SELECT min(seq) - 1 FROM messages WHERE thread = ?1), floor))`,
 	} {
 		if _, err := fixed(tx, statement, thread).Exec(ctx); err != nil {
 			return err

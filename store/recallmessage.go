@@ -10,6 +10,7 @@ import (
 	"github.com/uptrace/bun"
 
 	"ash/agent"
+	"ash/agent/memory"
 	"ash/agent/memory/lexis"
 	"ash/agent/memory/recall"
 )
@@ -111,6 +112,7 @@ func (s sittings) item(ctx context.Context, tx bun.IDB, r spokenRow) (recall.Ite
 			return recall.Item{}, err
 		}
 	}
+	it.Text = strings.ReplaceAll(it.Text, memory.Blank, "…") // nobody is to find it by the word for that
 	it.Section, err = s.section(ctx, tx, it, r.Said)
 	return it, err
 }
@@ -152,14 +154,13 @@ func (s sittings) section(ctx context.Context, tx bun.IDB, it recall.Item, said 
 // unmasked returns a text without the passages that may not be shown.
 func unmasked(ctx context.Context, tx bun.IDB, message agent.ID, text string) (string, error) {
 	var passages []string
-	if err := fixed(tx, `SELECT passage FROM message_masks WHERE message = ?1 ORDER BY length(passage) DESC, passage`, message).Scan(ctx, &passages); err != nil {
+	if err := fixed(tx, `SELECT passage FROM message_masks WHERE message = ?1 ORDER BY passage`, message).Scan(ctx, &passages); err != nil {
 		return "", err
 	}
-	for _, p := range passages {
-		if p == "" {
-			return "", nil
-		}
-		text = strings.ReplaceAll(text, p, "…")
+	masks := make([]agent.Mask, len(passages))
+	for i, p := range passages {
+		masks[i] = agent.Mask{Message: message, Passage: p}
 	}
-	return text, nil
+	shown := memory.Masked(agent.Message{ID: message, Parts: []agent.Part{agent.Text{Text: text}}}, masks).Text()
+	return shown, nil
 }

@@ -32,10 +32,35 @@ func appendSentences(list []string, line string) []string {
 		if r < utf8.RuneSelf && end < len(line) && !unicode.IsSpace(next) {
 			continue // 3.14, example.org, "…"
 		}
+		if r == '.' && goesOn(line[begin:i], line[end:]) {
+			continue
+		}
 		list = appendSentence(list, line[begin:end])
 		begin = end
 	}
 	return appendSentence(list, line[begin:])
+}
+
+// goesOn reports whether a full stop after before ends no sentence: a number in the middle of a date ("am 3. Mai"), a single
+// small letter before it or a small letter after it ("z. B. morgens").
+func goesOn(before, after string) bool {
+	after = strings.TrimLeft(after, " \t")
+	if first, _ := utf8.DecodeRuneInString(after); unicode.IsLower(first) {
+		return true
+	}
+	day := before[strings.LastIndexFunc(before, unicode.IsSpace)+1:]
+	if letter, size := utf8.DecodeRuneInString(day); size == len(day) && unicode.IsLower(letter) {
+		return true
+	}
+	if len(day) == 0 || len(day) > 2 || strings.Trim(day, "0123456789") != "" {
+		return false
+	}
+	end := wordEnd(after)
+	switch Normal(after[:end]) {
+	case "januar", "janner", "februar", "feber", "marz", "april", "mai", "juni", "juli", "august", "september", "oktober", "november", "dezember":
+		return true
+	}
+	return false
 }
 
 func appendSentence(list []string, s string) []string {

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"slices"
+	"strings"
 	"time"
 
 	"ash/agent"
@@ -77,21 +78,39 @@ func (l learning) Learned(ctx context.Context, thread agent.ID) (agent.ID, error
 	return run.Through, err
 }
 
-// Concerning implements learn.Book: what recall finds, then the core.
+// piece and mostPieces bound what one look for facts asks for: recall takes up to sixteen words of a question.
+const (
+	piece      = 200 // bytes
+	mostPieces = 64
+)
+
+// Concerning implements learn.Book: what recall finds for each piece of the text, the best of each first, then the core.
 func (l learning) Concerning(ctx context.Context, owner agent.ID, text string, limit int) ([]agent.Fact, error) {
-	found, err := l.mind.recall.Recall(ctx, recall.Query{Text: text, Limit: limit, Kinds: []agent.MemoryKind{agent.MemoryFact}})
-	if err != nil {
-		return nil, err
+	var lists [][]agent.Recollection
+	deepest := 0
+	for _, p := range pieces(text) {
+		found, err := l.mind.recall.Recall(ctx, recall.Query{Text: p, Kinds: []agent.MemoryKind{agent.MemoryFact}})
+		if err != nil {
+			return nil, err
+		}
+		lists, deepest = append(lists, found), max(deepest, len(found))
 	}
 	var out []agent.Fact
-	for _, r := range found {
-		f, err := l.mind.store.Fact(ctx, agent.ID(r.Ref))
-		switch {
-		case agent.CodeOf(err) == agent.CodeNotFound: // forgotten in this instant
-		case err != nil:
-			return nil, err
-		case f.Status == agent.FactCurrent && f.Owner == owner:
-			out = append(out, f)
+	seen := map[string]bool{}
+	for rank := range deepest {
+		for _, found := range lists {
+			if rank >= len(found) || seen[found[rank].Ref] || len(out) == limit {
+				continue
+			}
+			seen[found[rank].Ref] = true
+			f, err := l.mind.store.Fact(ctx, agent.ID(found[rank].Ref))
+			switch {
+			case agent.CodeOf(err) == agent.CodeNotFound: // forgotten in this instant
+			case err != nil:
+				return nil, err
+			case f.Status == agent.FactCurrent && f.Owner == owner:
+				out = append(out, f)
+			}
 		}
 	}
 	core, _, err := l.mind.book.Core(ctx, owner)
@@ -104,6 +123,24 @@ func (l learning) Concerning(ctx context.Context, owner agent.ID, text string, l
 		}
 	}
 	return out, nil
+}
+
+// pieces cuts a text into what is asked for at a time: lines, and the sentences of long ones side by side.
+func pieces(text string) []string {
+	var out []string
+	for line := range strings.Lines(text) {
+		now := ""
+		for _, s := range memory.Sentences(line) {
+			if now != "" && len(now)+len(s) > piece {
+				out, now = append(out, now), ""
+			}
+			now += s + " "
+		}
+		if now != "" {
+			out = append(out, now)
+		}
+	}
+	return out[max(0, len(out)-mostPieces):]
 }
 
 // Known implements learn.Book.

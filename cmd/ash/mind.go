@@ -132,8 +132,12 @@ func (m *mind) Recall(ctx context.Context, r agent.PromptRequest) ([]agent.Recol
 	if items, ok := m.known(newest.ID); ok {
 		return items, nil
 	}
-	query := recall.Query{Text: newest.Text(), Tokens: room, Own: true, Leave: besidePath(r.Path)}
+	// Twice as much as there is room for: what holds no longer is left out of it.
+	query := recall.Query{Text: newest.Text(), Limit: 2 * recall.DefaultLimit, Tokens: 2 * room, Own: true, Leave: besidePath(r.Path)}
 	items, err := m.recall.Recall(ctx, query)
+	if err == nil {
+		items, err = m.book.Current(ctx, items)
+	}
 	if err != nil {
 		if ctx.Err() != nil {
 			return nil, err
@@ -141,11 +145,24 @@ func (m *mind) Recall(ctx context.Context, r agent.PromptRequest) ([]agent.Recol
 		m.log.Warn("nothing could be recalled", "thread", r.Thread.ID, "error", err)
 		return nil, nil
 	}
+	items = within(items, recall.DefaultLimit, room)
 	for i := range items {
 		items[i].Labels = items[i].Labels.Union(remembered)
 	}
 	m.keep(newest.ID, items)
 	return items, nil
+}
+
+// within returns the first of items, at most n, that together have room in so many tokens. What is too long gives way to what follows.
+func within(items []agent.Recollection, n, tokens int) []agent.Recollection {
+	out := make([]agent.Recollection, 0, n)
+	for _, r := range items {
+		if cost := recall.Cost(prompt.Tokens, r); cost <= tokens && len(out) < n {
+			tokens -= cost
+			out = append(out, r)
+		}
+	}
+	return out
 }
 
 // besidePath leaves out what stands on path and the other branches of its conversation: what the person took back by editing

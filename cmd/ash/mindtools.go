@@ -129,7 +129,11 @@ func (r recallTool) Recall(ctx context.Context, t agent.Thread, query string, li
 	if err != nil {
 		return nil, err
 	}
-	return r.mind.ask(ctx, recall.Query{Text: query, Limit: limit, Leave: said(path)})
+	found, err := r.mind.ask(ctx, recall.Query{Text: query, Limit: min(2*limit, recall.MaxLimit), Leave: said(path)})
+	if err == nil {
+		found, err = r.mind.book.Current(ctx, found)
+	}
+	return found[:min(limit, len(found))], err
 }
 
 // said leaves out what stands on path.

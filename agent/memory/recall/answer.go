@@ -39,7 +39,7 @@ func (e *Engine) answer(ctx context.Context, s *search, list []scored, query Que
 		}
 		r := recollection(it, one, s.why(one))
 		if query.Tokens > 0 {
-			cost := e.tokens(r.Source) + e.tokens(r.Text) + 4
+			cost := Cost(e.tokens, r)
 			if spent+cost > query.Tokens {
 				continue
 			}
@@ -51,6 +51,11 @@ func (e *Engine) answer(ctx context.Context, s *search, list []scored, query Que
 		}
 	}
 	return out, nil
+}
+
+// Cost is how much of a bound in tokens a recollection takes.
+func Cost(tokens func(string) int, r agent.Recollection) int {
+	return tokens(r.Source) + tokens(r.Text) + 4
 }
 
 // admits reports whether an item may be an answer.

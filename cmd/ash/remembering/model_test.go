@@ -306,21 +306,23 @@ func (m *model) chat(words string) said {
 			return said{text: "I see: " + f.told + "."}
 		}
 	}
-	if _, given, ok := strings.Cut(words, "[remembered"); ok && strings.Contains(own, "?") {
-		return said{text: "This is what I know: " + strings.Join(fenced(given), " / ")}
-	}
-	return said{text: "Good to know."}
+	return said{text: m.knows(own, words)}
 }
 
-// fenced returns what stands between the marks.
-func fenced(s string) []string {
-	var out []string
-	for _, piece := range strings.Split(s, "<data-")[1:] {
-		_, piece, _ = strings.Cut(piece, "\n")
-		piece, _, _ = strings.Cut(piece, "\n</data-")
-		out = append(out, piece)
+// knows answers a question with what the model was given, if that answers it.
+func (m *model) knows(own, words string) string {
+	for _, f := range m.life {
+		if strings.TrimSpace(own) != f.question {
+			continue
+		}
+		for _, v := range []struct{ value, text string }{{f.newer, f.newText}, {f.value, f.text}} {
+			if strings.Contains(words, v.value) {
+				return "As far as I know: " + v.text + "."
+			}
+		}
+		return "I do not know that."
 	}
-	return out
+	return "Good to know."
 }
 
 // forgetPlease is how the person asks for it: without saying what it is.

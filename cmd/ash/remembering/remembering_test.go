@@ -377,40 +377,32 @@ func (x *person) ask(stage string, forgotten bool) {
 	x.t.Helper()
 	corrected := stage != "told"
 	began, first := time.Now(), x.m.asked()
-	sent := make([]string, len(x.life))
-	inLanes(len(x.life), func(i int) {
-		f := x.life[i]
-		mark := fmt.Sprintf("(%s %d)", strings.Fields(stage)[0], i)
-		x.b.begin(f.question + " " + mark)
-		sent[i] = mark
-	})
+	inLanes(len(x.life), func(i int) { x.b.begin(x.life[i].question) })
 	x.quiet()
-	bodies := x.m.since(first)
+	answered := questions(x.m.since(first))
 	known, current, superseded := 0, 0, 0
-	for i, f := range x.life {
+	for _, f := range x.life {
 		if forgotten && f.gone != nobody {
 			continue
 		}
 		current++
-		at := slices.IndexFunc(bodies, func(s string) bool {
-			return strings.Contains(s, sent[i]) && !strings.Contains(s, "You name conversations")
-		})
-		if at < 0 {
+		body := answered[f.question]
+		if body == "" {
 			x.t.Errorf("%s: the model was never asked %q", stage, f.question)
 			continue
 		}
 		value := f.value
 		if corrected {
 			value = f.current()
-			if f.fixed != nobody && strings.Contains(bodies[at], f.value) {
+			if f.fixed != nobody && strings.Contains(body, f.value) {
 				superseded++
-				x.t.Errorf("%s: %q comes with %s, which became %s by way %d:\n%s", stage, f.question, f.value, f.newer, f.fixed, around240(bodies[at], f.value))
+				x.t.Errorf("%s: %q comes with %s, which became %s by way %d:\n%s", stage, f.question, f.value, f.newer, f.fixed, around240(body, f.value))
 			}
 		}
-		if strings.Contains(bodies[at], value) {
+		if strings.Contains(body, value) {
 			known++
 		} else {
-			x.t.Errorf("%s: %q does not bring %s (told by way %d, corrected by %d):\n%s", stage, f.question, value, f.way, f.fixed, given(bodies[at]))
+			x.t.Errorf("%s: %q does not bring %s (told by way %d, corrected by %d):\n%s", stage, f.question, value, f.way, f.fixed, given(body))
 		}
 	}
 	leaks := 0
@@ -419,6 +411,21 @@ func (x *person) ask(stage string, forgotten bool) {
 		x.clean(stage+": ash recall", []string{x.recalls()})
 	}
 	x.t.Logf("%-26s %5.1f s: recalled %d/%d, superseded as current %d, forgotten in prompts %d", stage, time.Since(began).Seconds(), known, current, superseded, leaks)
+}
+
+// questions returns, by what the person asked in a conversation of its own, what the model was sent.
+func questions(bodies []string) map[string]string {
+	of := map[string]string{}
+	for _, body := range bodies {
+		var q request
+		if json.Unmarshal([]byte(body), &q) == nil && len(q.Messages) == 2 {
+			own, _, ok := strings.Cut(text(q.Messages[1].Content), "[sent ")
+			if ok {
+				of[strings.TrimSpace(own)] = body
+			}
+		}
+	}
+	return of
 }
 
 // given is the part of a request that memory gave.
