@@ -163,7 +163,7 @@ func requestKey(r *http.Request) (string, error) {
 }
 
 func (h *API) answerMemory(c echo.Context, status int, f agent.Fact) error {
-	c.Response().Header().Set("ETag", versionOf(f))
+	c.Response().Header().Set("ETag", tagOf(f))
 	c.Response().Header().Set(echo.HeaderLocation, APIPrefix+"/memories/"+string(f.ID))
 	return answer(c, status, apiMemory(f))
 }
@@ -318,7 +318,7 @@ func matched(r *http.Request, f agent.Fact, needed bool) (time.Time, error) {
 		switch strings.TrimSpace(tag) {
 		case "*":
 			return time.Time{}, nil
-		case versionOf(f):
+		case tagOf(f), versionOf(f): // the quotes get lost on the way through a shell
 			return f.Updated, nil
 		}
 	}

@@ -204,7 +204,7 @@ func (h *API) Show(c echo.Context) error {
 	for _, x := range chain {
 		out.History = append(out.History, apiMemory(x))
 	}
-	c.Response().Header().Set("ETag", versionOf(f))
+	c.Response().Header().Set("ETag", tagOf(f))
 	return answer(c, http.StatusOK, out)
 }
 

@@ -13,7 +13,7 @@ type (
 	// APIMemory is one thing remembered.
 	APIMemory struct {
 		ID           agent.ID         `json:"id"`
-		Version      string           `json:"version" jsonschema:"its ETag, for If-Match"`
+		Version      string           `json:"version" jsonschema:"for If-Match: the ETag, without its quotes"`
 		Kind         agent.FactKind   `json:"kind"`
 		Status       agent.FactStatus `json:"status" jsonschema:"only what is current is recalled; the rest is history"`
 		Text         string           `json:"text"`
@@ -140,8 +140,11 @@ type (
 	}
 )
 
-// versionOf is the entity tag of a fact (RFC 9110, 8.8.3): it changes with every change.
-func versionOf(f agent.Fact) string { return `"` + strconv.FormatInt(f.Updated.UnixMicro(), 36) + `"` }
+// versionOf tells the states of a fact apart: it changes with every change.
+func versionOf(f agent.Fact) string { return strconv.FormatInt(f.Updated.UnixMicro(), 36) }
+
+// tagOf is the version as an entity tag (RFC 9110, 8.8.3).
+func tagOf(f agent.Fact) string { return `"` + versionOf(f) + `"` }
 
 func apiMemory(f agent.Fact) APIMemory {
 	m := APIMemory{

@@ -145,6 +145,8 @@ func (p *memoryPresenter) source(s agent.Provenance) (pages.MemorySource, error)
 	switch s.Kind {
 	case agent.SourcePerson:
 		out.Words = "You entered it"
+	case agent.SourceAPI:
+		out.Words = "Entered through the " + visible(s.Via)
 	case agent.SourceNote:
 		out.Words, out.URL, out.Go = "From the note "+visible(s.Note), noteURL(s.Note), "Open the note"
 	case agent.SourceMemories:

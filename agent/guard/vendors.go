@@ -50,6 +50,7 @@ type vendor struct {
 // vendors are the formats of well-known keys, as their vendors document or issue them (2026). Longer prefixes
 // first where one begins with the other. Bounds are wider than today's lengths: vendors change them.
 var vendors = [...]vendor{
+	{"ash-token", "ash_", alnum, 59, 59}, // our own, of package access
 	{"anthropic-key", "sk-ant-", dashed, 20, 0},
 	{"openrouter-key", "sk-or-", dashed, 24, 0},
 	{"langfuse-key", "sk-lf-", dashed, 20, 0},

@@ -71,6 +71,7 @@ func MemorySources() []Choice {
 	return []Choice{
 		{"", "From anywhere"}, {string(agent.SourceMessage), "Conversations"}, {string(agent.SourcePerson), "Entered by you"},
 		{string(agent.SourceNote), "Notes"}, {string(agent.SourceImport), "Imports"}, {string(agent.SourceMemories), "Put together from others"},
+		{string(agent.SourceAPI), "Programs (API)"},
 	}
 }
 
