@@ -5,6 +5,8 @@ import (
 	"errors"
 	"net/http"
 	"path"
+	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/labstack/echo/v4"
@@ -18,16 +20,17 @@ import (
 )
 
 const (
-	notesPage  = 100 // entries of a folder on a page
-	trashShown = 20
-	maxNote    = 800 // characters of a path
+	notesPage      = 100 // entries of a folder on a page
+	trashShown     = 20
+	backlinksShown = 50
+	maxNote        = 800 // characters of a path
 )
 
 // Notes are the pages of the person's Markdown notes.
 type Notes struct {
 	*Frame
 	Folder  NoteFolder
-	Beside  NoteLinks
+	Beside  NoteBeside
 	Waiting func(ctx context.Context) (int, error) // proposals, for the tab; nil: none
 }
 
@@ -43,12 +46,30 @@ type NoteFolder interface {
 	Restore(ctx context.Context, id agent.ID) (notes.Note, error)
 }
 
-// NoteLinks knows what leads where, what was deleted, and whose words a note is.
+// NoteBeside is what stands beside the notes.
+type NoteBeside interface {
+	NoteLinks
+	NoteOrigins
+}
+
+// NoteLinks knows what leads where, and what was deleted.
 type NoteLinks interface {
 	Backlinks(ctx context.Context, name string) ([]string, error)
 	// Resolve returns the note that a wiki link's target means, CodeNotFound for none.
 	Resolve(ctx context.Context, target string) (string, error)
 	Trash(ctx context.Context, limit int) ([]notes.Trashed, error)
+	// Purge removes a deleted note for good.
+	Purge(ctx context.Context, id agent.ID) error
+}
+
+// NoteOrigins knows whose words notes are.
+type NoteOrigins interface {
+	// Whose returns what was declared of a folder.
+	Whose(ctx context.Context, folder string) (notes.Whose, error)
+	// Own declares that a folder's notes are the person's.
+	Own(ctx context.Context, folder string) error
+	// Import declares that they come from elsewhere.
+	Import(ctx context.Context, folder, source string) error
 	// Vouch makes a note the person's own as it is now.
 	Vouch(ctx context.Context, name, hash string) error
 }
@@ -61,7 +82,7 @@ func (h *Notes) List(c echo.Context) error {
 		return err
 	}
 	folder := strings.Trim(c.QueryParam("folder"), "/")
-	page := pages.Notes{Page: frame, Folder: visible(folder), Later: c.QueryParam("after") != "", Counts: map[pages.MemoryTab]int{}}
+	page := pages.Notes{Page: frame, Folder: folder, Title: visible(path.Base(folder)), Later: c.QueryParam("after") != "", Counts: map[pages.MemoryTab]int{}}
 	page.Crumbs = noteCrumbs(folder)
 	list, more, err := h.Folder.List(ctx, folder, c.QueryParam("after"), notesPage)
 	if err != nil {
@@ -73,6 +94,10 @@ func (h *Notes) List(c echo.Context) error {
 	if more && len(list) > 0 {
 		page.Next = further(c, list[len(list)-1].Path)
 	}
+	if page.Whose, err = h.whose(ctx, folder); err != nil {
+		return err
+	}
+	page.Whose.Asks = page.Whose.Unknown && slices.ContainsFunc(page.Items, func(r pages.NoteRow) bool { return r.Outside })
 	if h.Waiting != nil {
 		n, err := h.Waiting(ctx)
 		if err != nil {
@@ -94,8 +119,21 @@ func (h *Notes) List(c echo.Context) error {
 	return render(c, http.StatusOK, page.Show())
 }
 
+// whose is what was declared of a folder, for the page.
+func (h *Notes) whose(ctx context.Context, folder string) (pages.NoteWhose, error) {
+	w, err := h.Beside.Whose(ctx, folder)
+	out := pages.NoteWhose{Unknown: w.Unknown, Source: visible(w.Source)}
+	if w.Folder != folder {
+		out.Above = "Notes"
+		if w.Folder != "" {
+			out.Above = visible(w.Folder)
+		}
+	}
+	return out, err
+}
+
 func (h *Notes) noteRow(e notes.Entry) pages.NoteRow {
-	r := pages.NoteRow{Path: e.Path, Name: visible(e.Name), Folder: e.Folder, Problem: visible(e.Problem), Sources: strangers(e.Labels)}
+	r := pages.NoteRow{Path: e.Path, Name: visible(e.Name), Folder: e.Folder, Problem: visible(e.Problem), Outside: e.Labels.Untrusted()}
 	if e.Folder {
 		return r
 	}
@@ -157,6 +195,9 @@ func (h *Notes) Show(c echo.Context) error {
 		return err
 	}
 	page.Saved = c.QueryParam("saved") == "1"
+	if n, err := strconv.Atoi(c.QueryParam("unlinked")); err == nil && n > 0 {
+		page.Unlinked = n
+	}
 	return render(c, http.StatusOK, page.Show())
 }
 
@@ -184,9 +225,12 @@ func (h *Notes) editor(c echo.Context, n notes.Note) (pages.Note, error) {
 	case n.Immutable:
 		page.Fixed = "Saving it here would lose a part of it. Use another editor."
 	}
-	if !n.Missing {
-		page.Backlinks, err = h.Beside.Backlinks(c.Request().Context(), n.Path)
+	if n.Missing {
+		return page, nil
 	}
+	links, err := h.Beside.Backlinks(c.Request().Context(), n.Path)
+	page.Backlinks = links[:min(len(links), backlinksShown)]
+	page.MoreLinks = len(links) - len(page.Backlinks)
 	return page, err
 }
 
@@ -210,15 +254,58 @@ func (h *Notes) Save(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	_, err = h.Folder.Save(c.Request().Context(), notes.Draft{Path: f.path, Base: f.base, Text: words})
+	again := c.FormValue("again") == "1"
+	_, err = h.Folder.Save(c.Request().Context(), notes.Draft{Path: f.path, Base: f.base, Text: words, Again: again})
 	var conflict *notes.Conflict
-	if errors.As(err, &conflict) {
+	switch {
+	case errors.As(err, &conflict):
 		return h.conflict(c, words, conflict.Current)
+	case err != nil:
+		return h.refused(c, f, words, again, err)
+	}
+	return see(c, pages.NoteURL(f.path)+"&saved=1")
+}
+
+// refused shows the editor again with the text that could not be saved, so that it is not lost.
+func (h *Notes) refused(c echo.Context, f noteFields, words string, again bool, cause error) error {
+	status := http.StatusServiceUnavailable
+	switch agent.CodeOf(cause) {
+	case agent.CodeInvalid:
+		status = http.StatusUnprocessableEntity
+	case agent.CodeExhausted:
+		status = http.StatusInsufficientStorage
+	case agent.CodeConflict:
+		status = http.StatusConflict
+	case agent.CodeUnavailable, agent.CodeLocked:
+	default:
+		return cause
+	}
+	now, err := h.Folder.Read(c.Request().Context(), f.path)
+	if err != nil {
+		now = notes.Note{Path: f.path, Missing: true}
+	}
+	page, err := h.editor(c, now)
+	if err != nil {
+		return errors.Join(cause, err)
+	}
+	page.Text, page.Base, page.Preview, page.Fixed, page.Saved = words, f.base, h.notePreview(words), "", false
+	page.Again, page.Unsaved, page.Refused = again, true, agent.PublicOf(cause)
+	return render(c, status, page.Show())
+}
+
+// State answers GET /memory/notes/state?path=&base=: nothing while the note is what the editor was opened with, otherwise what became of it.
+func (h *Notes) State(c echo.Context) error {
+	now, err := h.Folder.Read(c.Request().Context(), c.QueryParam("path"))
+	if agent.CodeOf(err) == agent.CodeUnavailable { // it is being written: the page asks again
+		return c.NoContent(http.StatusNoContent)
 	}
 	if err != nil {
 		return err
 	}
-	return see(c, pages.NoteURL(f.path)+"&saved=1")
+	if now.Hash == c.QueryParam("base") {
+		return c.HTML(http.StatusOK, "")
+	}
+	return render(c, http.StatusOK, pages.NoteNow(now.Path, now.Missing, now.Modified.In(h.Zone)))
 }
 
 // conflict shows the stored text beside the one that could not be saved.
@@ -227,11 +314,15 @@ func (h *Notes) conflict(c echo.Context, mine string, theirs notes.Note) error {
 	if err != nil {
 		return err
 	}
-	page.Gone = theirs.Missing
-	page.Conflict = &pages.Conflict{
-		Mine: mine, Theirs: theirs.Text, Base: theirs.Hash, At: theirs.Modified.In(h.Zone), Lines: diffLines(identity.Compare(theirs.Text, mine)),
+	page.Gone, page.Again, page.Unsaved = theirs.Missing, theirs.Missing, true
+	there, err := clean(theirs.Text) // with line ends as forms have them: else every line would differ
+	if err != nil {
+		return err
 	}
-	page.Text, page.Preview, page.Fixed = mine, h.notePreview(mine), ""
+	page.Conflict = &pages.Conflict{
+		Mine: mine, Theirs: there, Base: theirs.Hash, At: theirs.Modified.In(h.Zone), Lines: diffLines(identity.Compare(there, mine)),
+	}
+	page.Text, page.Preview = mine, h.notePreview(mine)
 	return render(c, http.StatusConflict, page.Show())
 }
 
@@ -271,10 +362,15 @@ func (h *Notes) Rename(c echo.Context) error {
 	if to == f.path {
 		return see(c, pages.NoteURL(to))
 	}
-	if _, err := h.Folder.Rename(c.Request().Context(), f.path, to, f.base); err != nil {
+	done, err := h.Folder.Rename(c.Request().Context(), f.path, to, f.base)
+	if err != nil {
 		return err
 	}
-	return see(c, pages.NoteURL(to))
+	back := pages.NoteURL(to)
+	if n := len(done.Failed); n > 0 {
+		back += "&unlinked=" + strconv.Itoa(n)
+	}
+	return see(c, back)
 }
 
 // Delete answers POST /memory/notes/delete.
@@ -315,6 +411,50 @@ func (h *Notes) Restore(c echo.Context) error {
 		return err
 	}
 	return see(c, pages.NoteURL(n.Path))
+}
+
+// Purge answers POST /memory/notes/purge: a deleted note goes for good.
+func (h *Notes) Purge(c echo.Context) error {
+	word, err := line(c, "note", 64)
+	if err != nil {
+		return err
+	}
+	id, err := agent.ParseID(word)
+	if err != nil {
+		return err
+	}
+	if err := h.Beside.Purge(c.Request().Context(), id); err != nil {
+		return err
+	}
+	return see(c, pages.NotesURL(""))
+}
+
+// Declare answers POST /memory/notes/whose: the person says whose words a folder's notes are.
+func (h *Notes) Declare(c echo.Context) error {
+	folder, err := text(c, "folder")
+	if err != nil {
+		return err
+	}
+	switch whose, err := line(c, "whose", 20); {
+	case err != nil:
+		return err
+	case whose == "own":
+		err = h.Beside.Own(c.Request().Context(), folder)
+		if err != nil {
+			return err
+		}
+	case whose == "elsewhere":
+		source, err := line(c, "source", 120)
+		if err != nil {
+			return err
+		}
+		if err := h.Beside.Import(c.Request().Context(), folder, source); err != nil {
+			return err
+		}
+	default:
+		return agent.Errorf(agent.CodeInvalid, "Say whose words these notes are.")
+	}
+	return see(c, pages.NotesURL(folder))
 }
 
 // Vouch answers POST /memory/notes/vouch: the person says that a note is their own.

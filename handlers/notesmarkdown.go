@@ -2,67 +2,44 @@ package handlers
 
 import (
 	"net/url"
-	"regexp"
+	"path"
 	"strings"
+
+	"ash/agent"
+	"ash/agent/memory/notes"
 )
 
-// wikiLink is [[target]], [[target#heading]] or [[target|shown]].
-var wikiLink = regexp.MustCompile(`\[\[([^\[\]|\n]{1,400})(?:\|([^\[\]\n]{1,400}))?\]\]`)
+// maxPreview is how much of a note is rendered, in bytes: a page of more is slower than anybody reads.
+const maxPreview = 256 << 10
 
 // notePreview renders a note: without its front matter, with wiki links as links.
 func (f *Frame) notePreview(source string) string {
-	return f.Markdown.HTML("preview", linked(withoutFront(source)))
+	body := notes.Body(source)
+	if short := agent.Clip(body, maxPreview); len(short) < len(body) {
+		body = short + "\n\n*The preview ends here: the note goes on.*\n"
+	}
+	return f.Markdown.HTML("preview", linked(body))
 }
 
-// withoutFront cuts the front matter off: what stands between two lines of three dashes at the beginning.
-func withoutFront(s string) string {
-	rest, ok := strings.CutPrefix(s, "---\n")
-	if !ok {
-		return s
-	}
-	for at := 0; at < len(rest); {
-		line, _, _ := strings.Cut(rest[at:], "\n")
-		at = min(at+len(line)+1, len(rest))
-		if strings.TrimRight(line, " \t") == "---" || strings.TrimRight(line, " \t") == "..." {
-			return rest[at:]
-		}
-	}
-	return s
-}
-
-// linked turns wiki links into Markdown links, but for those in fenced code.
+// linked turns wiki links into Markdown links, but for those in code. What is embedded is linked too: a note within a note
+// would have to end somewhere, and files beside the notes are not shown.
 func linked(s string) string {
-	if !strings.Contains(s, "[[") {
-		return s
-	}
-	var b strings.Builder
-	fence := ""
-	for line := range strings.Lines(s) {
-		bare := strings.TrimLeft(line, " ")
-		switch {
-		case fence != "":
-			if strings.HasPrefix(bare, fence) {
-				fence = ""
+	return notes.Linked(s, func(l notes.Link) string {
+		shown := l.Shown
+		if shown == "" {
+			shown = l.Target
+			if l.Heading != "" {
+				shown = strings.TrimPrefix(shown+" › "+l.Heading, " › ")
 			}
-		case strings.HasPrefix(bare, "```"), strings.HasPrefix(bare, "~~~"):
-			fence = bare[:3]
-		default:
-			line = wikiLink.ReplaceAllStringFunc(line, func(m string) string {
-				parts := wikiLink.FindStringSubmatch(m)
-				target, _, _ := strings.Cut(parts[1], "#")
-				shown := parts[2]
-				if shown == "" {
-					shown = parts[1]
-				}
-				return "[" + literal(shown) + "](/memory/notes/link?" + url.Values{"to": {strings.TrimSpace(target)}}.Encode() + ")"
-			})
 		}
-		b.WriteString(line)
-	}
-	return b.String()
+		if ext := path.Ext(l.Target); l.Target == "" || l.Embed && ext != "" && !strings.EqualFold(ext, ".md") {
+			return literal(shown)
+		}
+		return "[" + literal(shown) + "](/memory/notes/link?" + url.Values{"to": {l.Target}}.Encode() + ")"
+	})
 }
 
 // literal keeps the text of a link from being read as Markdown.
 func literal(s string) string {
-	return strings.NewReplacer(`\`, `\\`, "`", "\\`", "*", `\*`, "_", `\_`, "<", `\<`, "!", `\!`).Replace(s)
+	return strings.NewReplacer(`\`, `\\`, "`", "\\`", "*", `\*`, "_", `\_`, "<", `\<`, "!", `\!`, "[", `\[`, "]", `\]`, "~", `\~`, "$", `\$`, "&", `\&`).Replace(s)
 }

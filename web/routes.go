@@ -181,6 +181,9 @@ func noteRoutes(h *handlers.Notes) []route {
 		{post, "/memory/notes/delete", page, h.Delete},
 		{post, "/memory/notes/restore", page, h.Restore},
 		{post, "/memory/notes/vouch", page, h.Vouch},
+		{post, "/memory/notes/whose", slow, h.Declare}, // every note of the folder is read
+		{post, "/memory/notes/purge", page, h.Purge},
+		{get, "/memory/notes/state", page, h.State},
 	}
 }
 

@@ -2,6 +2,7 @@ package pages
 
 import (
 	"net/url"
+	"path"
 	"strconv"
 
 	"ash/agent"
@@ -14,12 +15,22 @@ type Notes struct {
 	layouts.Page
 	Counts  map[MemoryTab]int
 	Folder  string   // below notes/; "" is the top
+	Title   string   // of the folder
 	Crumbs  []Choice // the folders above, the top first; Value is the folder
 	Items   []NoteRow
 	Next    string // URL of the next page; "" on the last
 	Later   bool
 	Deleted *NoteGone // just deleted
 	Trash   []NoteGone
+	Whose   NoteWhose
+}
+
+// NoteWhose is what the person said of a folder's notes.
+type NoteWhose struct {
+	Unknown bool   // nothing
+	Source  string // where they come from; "" when they are the person's own
+	Above   string // the folder above, of which it was said; "" for this one
+	Asks    bool   // some of the notes shown are nobody knows whose
 }
 
 // NoteRow is a folder or a note in a list.
@@ -31,7 +42,7 @@ type NoteRow struct {
 	When    string
 	Size    string
 	Problem string
-	Sources []string // strangers that may have written it
+	Outside bool // a stranger may have written it
 }
 
 func (r NoteRow) url() string {
@@ -79,10 +90,26 @@ type Note struct {
 	Missing   bool
 	Sources   []string
 	Backlinks []string
+	MoreLinks int // beyond Backlinks
+	Unlinked  int // notes whose links could not follow when it was moved
 	Conflict  *Conflict
 	Gone      bool // the conflict is that the file was deleted meanwhile
 	Saved     bool
+	Unsaved   bool   // Text is not in the file
+	Again     bool   // it was there, and would be made anew
+	Refused   string // why it could not be saved
 }
+
+// stateURL is where the page asks what became of the note.
+func (p Note) stateURL() string {
+	return "/memory/notes/state?" + url.Values{"path": {p.Path}, "base": {p.Base}}.Encode()
+}
+
+// source is the text as it goes into a textarea: the reader of HTML drops a line feed at its very beginning.
+func source(text string) string { return "\n" + text }
+
+// name is the last part of the path.
+func (p Note) name() string { return path.Base(p.Path) }
 
 func (p Note) back() string {
 	if n := len(p.Crumbs); n > 0 {
@@ -97,7 +124,17 @@ func (p Notes) title() string {
 	if p.Folder == "" {
 		return "Notes"
 	}
-	return p.Folder
+	return p.Title
+}
+
+func (w NoteWhose) says() string {
+	switch {
+	case w.Unknown:
+		return "Nobody has said so yet"
+	case w.Source != "":
+		return "They come from " + w.Source
+	}
+	return "They are yours"
 }
 
 func noteIcon(r NoteRow) components.Icon {

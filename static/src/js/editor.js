@@ -26,12 +26,15 @@ function themes(form) {
 
 function guard(form) {
   const area = form.querySelector("textarea");
-  let saved = area.defaultValue;
+  let saved = "unsaved" in form.dataset ? null : area.defaultValue; // of a conflict nothing is saved yet
   const dirty = () => area.value !== saved;
   const note = document.getElementById("dirty");
   area.addEventListener("input", () => { note.textContent = dirty() ? phrase("unsaved") : ""; });
   addEventListener("beforeunload", (e) => { if (dirty()) e.preventDefault(); });
-  form.addEventListener("submit", () => { saved = area.value; });
+  const decided = () => { saved = area.value; };
+  form.addEventListener("submit", decided);
+  for (const f of document.querySelectorAll(".conflict form")) f.addEventListener("submit", decided);
+  for (const a of document.querySelectorAll(".conflict a.btn")) a.addEventListener("click", decided);
   form.addEventListener("keydown", (e) => {
     if (e.key === "s" && (e.ctrlKey || e.metaKey)) {
       e.preventDefault();

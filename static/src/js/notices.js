@@ -41,10 +41,10 @@ export function notices() {
     if (ctx.text?.includes("<hx-")) return;
     ctx.swap = "none";
     ctx.text = "";
-    if (e.target.id !== "stream") notify("unsent");
+    if (!e.target.matches("#stream, [data-quiet]")) notify("unsent");
   });
   document.addEventListener("htmx:error", (e) => {
-    if (e.target.id === "stream") return;
+    if (e.target.matches("#stream, [data-quiet]")) return; // what the person did not ask for
     notify(e.detail.ctx?.request?.signal?.reason === "timeout" ? "timeout" : "unsent");
   });
 }
