@@ -65,7 +65,7 @@ func (l *Learner) newRun(thread, through agent.ID) agent.MemoryRun {
 func (l *Learner) over(ctx context.Context, m material, tries int) error {
 	r := &pass{l: l, m: m, run: l.newRun(m.thread.ID, m.through), mode: l.mode()}
 	if m.ownWords() {
-		facts, err := l.o.Book.Concerning(ctx, l.o.Owner, agent.Clip(m.own(), 4<<10), concerned)
+		facts, err := l.o.Book.Concerning(ctx, l.o.Owner, m.own(), concerned)
 		if err != nil {
 			return err
 		}
@@ -106,9 +106,10 @@ func (r *pass) collect(ctx context.Context, tries int) error {
 		found.keep, found.expire = plain.keep, plain.expire
 		found.episode = sketch(r.m)
 	} else {
-		// What the person asked for in so many words is not left to the model's judgement; what it words better is.
+		// What the person asked for in so many words, or put right ("not X but Y"), is not left to the model's judgement; what it
+		// words better is.
 		for _, k := range plain.keep {
-			if k.explicit && !found.covers(k) {
+			if (k.explicit || k.swap != nil) && !found.covers(k) {
 				found.keep = append(found.keep, k)
 			}
 		}
