@@ -258,3 +258,16 @@ type MemoryDay struct {
 	Learned int // facts first kept that day
 	Ended   int // facts superseded or retired that day
 }
+
+// MemorySizes is how much room memory took at a time.
+type MemorySizes struct {
+	Taken    time.Time
+	Store    int64 // bytes of the database: all of it, what follows but Noted included
+	Words    int64 // bytes of the index of words
+	Meaning  int64 // bytes of what finds by meaning
+	Noted    int64 // bytes of the files of notes
+	Notes    int
+	Episodes int
+	Messages int
+	Vectors  int // items that are found by meaning
+}

@@ -39,7 +39,7 @@ type Memory struct {
 	Book      MemoryBook
 	Decider   Decider
 	Forgetter Forgetter
-	Sizes     func(ctx context.Context) ([]MemorySize, error) // nil: not shown
+	Sizes     SizeReader // nil: not shown
 }
 
 // FactReader reads facts.
@@ -67,7 +67,7 @@ type EntityReader interface {
 // MemoryReader reads what is neither fact nor entity.
 type MemoryReader interface {
 	MemoryTotals(ctx context.Context, owner agent.ID) (agent.MemoryTotals, error)
-	// MemoryDays returns the days from a time on at which something was learned or ended, the oldest first.
+	// MemoryDays returns the days from a time on at which something of a kind was learned or ended, the oldest first.
 	MemoryDays(ctx context.Context, owner agent.ID, from time.Time) ([]agent.MemoryDay, error)
 	// Episodes returns a page of episodes, those that ended last first.
 	Episodes(ctx context.Context, after string, limit int) (page []agent.Episode, next string, err error)
@@ -94,13 +94,6 @@ type Decider interface {
 // Recaller searches all that is remembered, best first.
 type Recaller interface {
 	Recall(ctx context.Context, query string, k int) ([]agent.Recollection, error)
-}
-
-// MemorySize is one kind of thing kept, with its room on disk.
-type MemorySize struct {
-	Name  string // "Notes", "Index of words", "Meaning"
-	Count int    // 0: not said
-	Bytes int64
 }
 
 // Show answers GET /memory: by kind (?tab=), narrowed down, or as the answer to a question (?q=).

@@ -50,10 +50,16 @@ func (m *mind) pages(frame *handlers.Frame) (*handlers.Memory, *handlers.Notes) 
 	return &handlers.Memory{
 		Frame: frame, Owner: m.owner, Facts: m.store, Entities: m.store, Totals: m.store, Records: m.store,
 		Recall: m, Book: m.book, Decider: m.book, Forgetter: m.book,
-		Sizes: func(context.Context) ([]handlers.MemorySize, error) {
-			return []handlers.MemorySize{{Name: "Index of words", Count: 12, Bytes: 8_000_000}}, nil
-		},
+		Sizes: m,
 	}, &handlers.Notes{Frame: frame, Folder: m.notes, Beside: m.notes, Waiting: m.store.ProposalCount}
+}
+
+// MemoryRoom are those the store keeps, and those of this moment.
+func (m *mind) MemoryRoom(ctx context.Context, from time.Time) ([]agent.MemorySizes, error) {
+	if _, err := m.store.MeasureMemory(ctx, time.Now()); err != nil {
+		return nil, err
+	}
+	return m.store.MemoryRoom(ctx, from)
 }
 
 // Recall finds the current facts that hold a word of the query, then whatever else the test laid out.
@@ -323,9 +329,6 @@ func TestMemoryPages(t *testing.T) {
 	if len(seen) != 45 || n != 3 {
 		t.Errorf("%d results on %d pages, want 45 on 3", len(seen), n)
 	}
-	h.browser.Get("/memory/growth").Is(200).Has("svg.growth path.area").Has("svg.growth rect.new").Says("45 facts hold now").Says("8.0 MB")
-	h.browser.Get("/memory/growth?span=3m").Is(200)
-	h.browser.Get("/memory/growth?span=x").Is(422)
 }
 
 func TestEntityPage(t *testing.T) {

@@ -3,7 +3,6 @@ package handlers
 import (
 	"net/http"
 	"strings"
-	"time"
 
 	"github.com/labstack/echo/v4"
 
@@ -173,86 +172,4 @@ func changeLines(ch agent.MemoryChange) []components.DiffLine {
 		}
 	}
 	return out
-}
-
-// Growth answers GET /memory/growth: counts, sizes and how they came. ?span=3m|3y, else a year.
-func (h *Memory) Growth(c echo.Context) error {
-	ctx := c.Request().Context()
-	span := c.QueryParam("span")
-	days, step := 364, 7
-	switch span {
-	case "3m":
-		days = 91
-	case "3y":
-		days, step = 1092, 28
-	case "":
-	default:
-		return agent.Errorf(agent.CodeInvalid, "The chart looks back three months, a year or three years.")
-	}
-	frame, err := h.plain(c, "How memory grew", layouts.Memory)
-	if err != nil {
-		return err
-	}
-	totals, err := h.Totals.MemoryTotals(ctx, h.Owner)
-	if err != nil {
-		return err
-	}
-	end := h.Now().UTC().Truncate(24*time.Hour).AddDate(0, 0, 1)
-	begin := end.AddDate(0, 0, -days)
-	moved, err := h.Totals.MemoryDays(ctx, h.Owner, begin)
-	if err != nil {
-		return err
-	}
-	page := pages.MemoryGrowth{Page: frame, Span: span, Counts: totalsCounts(totals), Chart: growth(begin, days/step, step, totals.Current, moved)}
-	page.Sizes = append(page.Sizes, pages.Fact{Name: "Text of facts", Value: components.Bytes(int64(totals.Bytes))})
-	if h.Sizes != nil {
-		sizes, err := h.Sizes(ctx)
-		if err != nil {
-			return err
-		}
-		for _, s := range sizes {
-			v := components.Bytes(s.Bytes)
-			if s.Count > 0 {
-				v = components.Count(s.Count) + " · " + v
-			}
-			page.Sizes = append(page.Sizes, pages.Fact{Name: s.Name, Value: v})
-		}
-	}
-	return render(c, http.StatusOK, page.Show())
-}
-
-// growth counts back from what holds now: steps of step days from begin.
-func growth(begin time.Time, steps, step, current int, days []agent.MemoryDay) components.Growth {
-	weeks := make([]components.GrowthWeek, steps)
-	learned, ended := 0, 0
-	for i := range weeks {
-		weeks[i].Begins = begin.AddDate(0, 0, i*step)
-	}
-	for _, d := range days {
-		i := int(d.Day.Sub(begin).Hours()/24) / step
-		if i < 0 || i >= steps {
-			continue
-		}
-		weeks[i].Learned += d.Learned
-		weeks[i].Ended += d.Ended
-		learned, ended = learned+d.Learned, ended+d.Ended
-	}
-	holding := current
-	for i := steps - 1; i >= 0; i-- {
-		weeks[i].Holding = max(holding, 0)
-		holding -= weeks[i].Learned - weeks[i].Ended
-	}
-	label := components.Plural(current, "fact holds", "facts hold") + " now. In this time " + components.Count(learned) + " were learned, " +
-		components.Count(ended) + " replaced or let go."
-	return components.Growth{Weeks: weeks, Label: label}
-}
-
-func totalsCounts(t agent.MemoryTotals) []pages.Fact {
-	row := func(name string, n int) pages.Fact { return pages.Fact{Name: name, Value: components.Count(n)} }
-	return []pages.Fact{
-		row("Facts that hold", t.Current), row("of them about you", t.Core), row("of them patterns", t.Patterns), row("of them pinned", t.Pinned),
-		row("of them from others' words", t.Untrusted), row("Replaced", t.Superseded), row("No longer true", t.Retired),
-		row("People, places, projects, things", t.Entities), row("Conversations", t.Episodes), row("Proposals waiting", t.Proposals),
-		row("Forgotten for good", t.Tombstones),
-	}
 }

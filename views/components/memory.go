@@ -5,7 +5,6 @@ import (
 	"math"
 	"strconv"
 	"strings"
-	"time"
 
 	"ash/agent"
 )
@@ -180,85 +179,4 @@ func clipRunes(s string, n int) string {
 		return s
 	}
 	return strings.TrimRight(string(r[:n-1]), " ") + "…"
-}
-
-// Growth is how many facts held at the end of each week, with what each week brought and ended.
-type Growth struct {
-	Weeks []GrowthWeek
-	Label string
-}
-
-// GrowthWeek is one step of a growth chart.
-type GrowthWeek struct {
-	Begins  time.Time
-	Holding int
-	Learned int
-	Ended   int
-}
-
-// The chart's measures, in its own units.
-const (
-	growthWidth  = 640
-	growthHeight = 150
-	growthBars   = 40 // the lower part, of what each week brought
-)
-
-func growthBox() string { return fmt.Sprintf("0 0 %d %d", growthWidth, growthHeight) }
-
-func (g Growth) most() (holding, moved int) {
-	for _, w := range g.Weeks {
-		holding, moved = max(holding, w.Holding), max(moved, w.Learned, w.Ended)
-	}
-	return max(holding, 1), max(moved, 1)
-}
-
-func (g Growth) step() float64 { return growthWidth / float64(max(len(g.Weeks), 1)) }
-
-// area is the outline of what held.
-func (g Growth) area() string {
-	top := float64(growthHeight - growthBars - 8)
-	most, _ := g.most()
-	var b strings.Builder
-	fmt.Fprintf(&b, "M0 %s", unit(top))
-	for i, w := range g.Weeks {
-		y := top - (top-12)*float64(w.Holding)/float64(most)
-		fmt.Fprintf(&b, "L%s %sL%s %s", unit(float64(i)*g.step()), unit(y), unit(float64(i+1)*g.step()), unit(y))
-	}
-	fmt.Fprintf(&b, "L%d %sZ", growthWidth, unit(top))
-	return b.String()
-}
-
-// bars are what each week brought and ended.
-func (g Growth) bars() []rectangle {
-	_, most := g.most()
-	var out []rectangle
-	wide := math.Max(g.step()/2-1, 1)
-	for i, w := range g.Weeks {
-		for j, n := range []int{w.Learned, w.Ended} {
-			if n == 0 {
-				continue
-			}
-			h := math.Max(float64(barLeast), growthBars*float64(n)/float64(most))
-			out = append(out, rectangle{
-				x: unit(float64(i)*g.step() + float64(j)*(wide+.5)), y: unit(growthHeight - h), height: unit(h), class: []string{"new", "end"}[j],
-			})
-		}
-	}
-	return out
-}
-
-func (g Growth) barWidth() string { return unit(math.Max(g.step()/2-1, 1)) }
-
-// tick is a month written below the chart.
-type tick struct{ x, label string }
-
-func (g Growth) ticks() []tick {
-	var out []tick
-	every := max(len(g.Weeks)/6, 1)
-	for i := 0; i < len(g.Weeks); i += every {
-		if float64(i)*g.step() < growthWidth-60 {
-			out = append(out, tick{unit(float64(i) * g.step()), g.Weeks[i].Begins.Format("Jan 2006")})
-		}
-	}
-	return out
 }

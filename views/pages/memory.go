@@ -285,8 +285,10 @@ type MemoryRunPage struct {
 type MemoryGrowth struct {
 	layouts.Page
 	Counts []Fact
-	Sizes  []Fact
+	Sizes  []Fact // empty: not known
+	Taken  string // when the sizes were taken
 	Chart  components.Growth
+	Room   components.Growth // of the sizes over time; without steps while there is but one day
 	Span   string
 }
 
