@@ -21,13 +21,13 @@ func (s *Store) ApplyMemory(ctx context.Context, step memory.Step) ([]agent.Memo
 		at := now()
 		applied = make([]agent.MemoryChange, 0, len(step.Changes))
 		for _, c := range step.Changes {
-			done, err := applyChange(ctx, tx, c, at)
+			done, err := applyChange(ctx, tx, c, at, step.Undoes != "")
 			if err != nil {
 				return err
 			}
 			applied = append(applied, done)
 		}
-		if err := applyRest(ctx, tx, step); err != nil {
+		if err := s.applyRest(ctx, tx, step); err != nil {
 			return err
 		}
 		if step.Run == nil {
@@ -44,7 +44,7 @@ func (s *Store) ApplyMemory(ctx context.Context, step memory.Step) ([]agent.Memo
 }
 
 // applyRest does what a step does beside its changes of facts.
-func applyRest(ctx context.Context, tx bun.IDB, step memory.Step) error {
+func (s *Store) applyRest(ctx context.Context, tx bun.IDB, step memory.Step) error {
 	for _, p := range step.Propose {
 		if err := insertProposal(ctx, tx, p); err != nil {
 			return err
@@ -55,8 +55,16 @@ func applyRest(ctx context.Context, tx bun.IDB, step memory.Step) error {
 			return err
 		}
 	}
+	if step.Declines != nil {
+		if err := s.insertDeclined(ctx, tx, *step.Declines); err != nil {
+			return err
+		}
+	}
 	if step.Undoes != "" {
 		if err := markUndone(ctx, tx, step.Undoes); err != nil {
+			return err
+		}
+		if _, err := fixed(tx, `DELETE FROM proposals WHERE run = ?1`, step.Undoes).Exec(ctx); err != nil {
 			return err
 		}
 	}
@@ -73,8 +81,9 @@ func errChanged() error {
 }
 
 // applyChange does one change and returns it as it was done: what stood before is read from the database, and what
-// stands afterwards has its times and entities.
-func applyChange(ctx context.Context, tx bun.IDB, c agent.MemoryChange, at time.Time) (agent.MemoryChange, error) {
+// stands afterwards has its times and entities. What is undone gets its old time of change back too: who looked at it before the run
+// saw just what is there again.
+func applyChange(ctx context.Context, tx bun.IDB, c agent.MemoryChange, at time.Time, undo bool) (agent.MemoryChange, error) {
 	if c.Before == nil && c.After == nil {
 		return c, agent.Errorf(agent.CodeInternal, "A change of memory without a fact.")
 	}
@@ -99,6 +108,9 @@ func applyChange(ctx context.Context, tx bun.IDB, c agent.MemoryChange, at time.
 	after.ID, after.Owner, after.Created = stored.ID, stored.Owner, stored.Created
 	// A clock that steps back must not make a change look like none.
 	after.Updated = later(at, stored.Updated)
+	if undo {
+		after.Updated = c.After.Updated
+	}
 	row, err := toFact(after)
 	if err != nil {
 		return c, err

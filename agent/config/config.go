@@ -142,16 +142,17 @@ type Sandbox struct {
 
 // Memory is the [memory] section.
 type Memory struct {
-	Learn        string         `key:"learn" default:"automatic" one_of:"automatic ask off" doc:"What happens to what you say of yourself once a conversation rests. automatic keeps facts in your own words and asks about the rest; ask proposes everything; off learns only when told to."`
-	Rest         time.Duration  `key:"rest" default:"2m" min:"1s" max:"24h" doc:"How long nothing is said before a conversation counts as resting."`
-	LearnModel   agent.ModelRef `key:"learn_model" unset:"the conversation's own model" sample:"ollama/qwen3:4b" form:"ref" doc:"The model that learns; a small one will do."`
-	LearnTokens  int            `key:"learn_tokens" default:"12000" min:"1000" max:"200000" doc:"The most tokens of one call that learns, its answer included."`
-	Tidy         time.Duration  `key:"tidy" default:"24h" min:"1s" max:"8760h" doc:"How often memory is tidied: what is said twice is merged, what has expired is retired, patterns are offered. Every run is listed and can be undone."`
-	RecallTokens int            `key:"recall_tokens" default:"1000" min:"0" max:"20000" doc:"How much of what is recalled may stand in a prompt, in tokens. 0 recalls nothing by itself."`
-	Embedder     agent.ModelRef `key:"embedder" unset:"recall by words alone" sample:"ollama/nomic-embed-text" form:"ref" restart:"yes" doc:"An embedding model of one of the providers: things are then found by meaning, too. What is remembered is sent to it."`
-	StaticModel  string         `key:"static_model" unset:"none" sample:"/home/me/models/potion-base-8M" form:"path" restart:"yes" doc:"Folder of a static embedding model (Model2Vec: tokenizer.json, model.safetensors), which needs no server. It goes before embedder."`
-	Notes        string         `key:"notes" default:"notes" form:"path" restart:"yes" doc:"Folder of your notes, Markdown. A relative path stands in the home of Ash."`
-	Undo         time.Duration  `key:"undo" default:"1h" min:"1s" max:"720h" doc:"How long forgetting can be taken back before it is final."`
+	Learn        string             `key:"learn" default:"automatic" one_of:"automatic ask off" doc:"What happens to what you say of yourself once a conversation rests. automatic keeps facts in your own words and asks about the rest; ask proposes everything; off learns only when told to."`
+	Rest         time.Duration      `key:"rest" default:"2m" min:"1s" max:"24h" doc:"How long nothing is said before a conversation counts as resting."`
+	LearnModel   agent.ModelRef     `key:"learn_model" unset:"the conversation's own model" sample:"ollama/qwen3:4b" form:"ref" doc:"The model that learns; a small one will do."`
+	LearnTokens  int                `key:"learn_tokens" default:"12000" min:"4000" max:"200000" doc:"The most tokens of one call that learns, its answer included."`
+	LearnDaily   agent.MicroDollars `key:"learn_daily" default:"0.50" min:"0" max:"1000" doc:"What learning and tidying may cost a day (UTC), in dollars. 0 sets no bound."`
+	Tidy         time.Duration      `key:"tidy" default:"24h" min:"1s" max:"8760h" doc:"How often memory is tidied: what is said twice is merged, what has expired is retired, patterns are offered. Every run is listed and can be undone."`
+	RecallTokens int                `key:"recall_tokens" default:"1000" min:"0" max:"20000" doc:"How much of what is recalled may stand in a prompt, in tokens. 0 recalls nothing by itself."`
+	Embedder     agent.ModelRef     `key:"embedder" unset:"recall by words alone" sample:"ollama/nomic-embed-text" form:"ref" restart:"yes" doc:"An embedding model of one of the providers: things are then found by meaning, too. What is remembered is sent to it."`
+	StaticModel  string             `key:"static_model" unset:"none" sample:"/home/me/models/potion-base-8M" form:"path" restart:"yes" doc:"Folder of a static embedding model (Model2Vec: tokenizer.json, model.safetensors), which needs no server. It goes before embedder."`
+	Notes        string             `key:"notes" default:"notes" form:"path" restart:"yes" doc:"Folder of your notes, Markdown. A relative path stands in the home of Ash."`
+	Undo         time.Duration      `key:"undo" default:"1h" min:"1s" max:"720h" doc:"How long forgetting can be taken back before it is final."`
 }
 
 // Appearance is the [appearance] section.

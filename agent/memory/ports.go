@@ -16,7 +16,9 @@ type Step struct {
 	Propose []agent.Proposal
 	// Decides names a proposal that is taken off the list.
 	Decides agent.ID
-	// Undoes names a run that is undone by it.
+	// Declines is what is not offered again, because the person said no; nil for nothing.
+	Declines *Declined
+	// Undoes names a run that is undone by it: facts get back the very rows they had, and what it proposed and still waits goes.
 	Undoes agent.ID
 	// Lifts names tombstones that are taken away, because the person told the thing again.
 	Lifts []agent.ID
@@ -49,6 +51,8 @@ type Records interface {
 	// MemoryRuns returns a page of runs, the newest first. kind "" is any.
 	MemoryRuns(ctx context.Context, kind agent.RunKind, after string, limit int) (page []agent.MemoryRun, next string, err error)
 	Proposal(ctx context.Context, id agent.ID) (agent.Proposal, error)
+	// Declined returns the proposals the person said no to that share a hash: of the statement, or of pairs of its words.
+	Declined(ctx context.Context, statement string, pairs []string) ([]Grave, error)
 	// Proposals returns a page of proposals, the newest first.
 	Proposals(ctx context.Context, after string, limit int) (page []agent.Proposal, next string, err error)
 }

@@ -8,7 +8,7 @@ import (
 	"ash/agent"
 )
 
-// Propose puts changes before the person. Those that say what was forgotten, or what is remembered or proposed already,
+// Propose puts changes before the person. Those that say what was forgotten or declined, or what is remembered or proposed already,
 // are dropped; the rest is returned as it waits. Nothing is recalled of a proposal.
 func (b *Book) Propose(ctx context.Context, list []agent.Proposal) ([]agent.Proposal, error) {
 	var kept []agent.Proposal
@@ -40,6 +40,9 @@ func (b *Book) worth(ctx context.Context, p *agent.Proposal) (bool, error) {
 			return false, notMissing(err)
 		}
 		p.Fact = f
+		if no, err := b.DeclinedRetiring(ctx, f.ID); no || err != nil {
+			return false, err
+		}
 		waiting, err := b.waiting(ctx, func(w agent.Proposal) bool { return w.Action == agent.ActionRetire && w.Fact.ID == f.ID })
 		return !waiting, err
 	}
@@ -50,6 +53,9 @@ func (b *Book) worth(ctx context.Context, p *agent.Proposal) (bool, error) {
 	p.Fact = f
 	forgotten, err := b.Forgotten(ctx, f.Text)
 	if err != nil || forgotten {
+		return false, err
+	}
+	if no, err := b.Declined(ctx, f.Text); no || err != nil {
 		return false, err
 	}
 	same, err := b.store.SameFacts(ctx, f.Owner, Fingerprint(f.Text))
@@ -102,6 +108,7 @@ func (b *Book) Decide(ctx context.Context, id agent.ID, v Verdict) ([]agent.Memo
 	step := Step{Decides: id}
 	switch {
 	case !v.Approve:
+		step.Declines = declinedOf(p)
 	case p.Action == agent.ActionRetire:
 		old, err := b.held(ctx, p.Fact.ID, time.Time{})
 		if err != nil {
@@ -143,7 +150,7 @@ func (b *Book) keep(ctx context.Context, p agent.Proposal, v Verdict, step Step)
 	return step, err
 }
 
-// Undo takes a run back: every fact is as it was before it. CodeConflict when a fact has changed since, with nothing
+// Undo takes a run back: every fact is as it was before it, to the byte, and what the run proposed and still waits goes. CodeConflict when a fact has changed since, with nothing
 // changed, and when the run was undone before.
 func (b *Book) Undo(ctx context.Context, run agent.ID) ([]agent.MemoryChange, error) {
 	r, err := b.store.MemoryRun(ctx, run)

@@ -65,6 +65,7 @@ type app struct {
 	providers *llm.Providers
 	hands     *hands
 	mind      *mind
+	works     works
 	feed      *feed.Feed
 	engine    *agent.Engine
 	owner     agent.Person

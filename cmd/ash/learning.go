@@ -22,7 +22,12 @@ func (a *app) newLearner() *learn.Learner {
 	return learn.New(learn.Options{
 		Owner: a.owner.ID, Conversations: conversations{a.store, a.mind}, Book: learning{a.mind}, Episodes: a.store, Shelf: a.store,
 		Models: a.providers, Model: func(t agent.Thread) string { return learningModel(settings(), t) },
+		Spent:   a.store.LearnSpent,
+		Daily:   func() agent.MicroDollars { return settings().LearnDaily },
+		Tokens:  func() int { return settings().LearnTokens },
+		Idle:    func() time.Duration { return settings().Rest },
 		Mode:    func() learn.Mode { return learn.Mode(settings().Learn) },
+		Busy:    a.works.busy,
 		Inspect: func(ctx context.Context, text string) []agent.Finding { return a.hands.inspector.file(ctx, "", text) },
 		Redact:  a.hands.guard.Redact,
 		Learned: func(_ context.Context, thread agent.ID, o learn.Outcome) {
@@ -33,8 +38,7 @@ func (a *app) newLearner() *learn.Learner {
 			a.mind.drop()
 			a.feed.Publish(agent.Envelope{Thread: thread, Event: agent.MemoryEvent{Learned: true, Items: items}})
 		},
-		Log:    a.log,
-		Bounds: learn.Bounds{Idle: settings().Rest},
+		Log: a.log,
 	})
 }
 
@@ -157,8 +161,16 @@ func (l learning) Known(ctx context.Context, owner agent.ID, text string) (bool,
 	})
 }
 
+// Declined implements learn.Book.
+func (l learning) Declined(ctx context.Context, text string) (bool, error) {
+	return l.mind.book.Declined(ctx, text)
+}
+
 // Retiring implements learn.Book.
 func (l learning) Retiring(ctx context.Context, fact agent.ID) (bool, error) {
+	if no, err := l.mind.book.DeclinedRetiring(ctx, fact); no || err != nil {
+		return no, err
+	}
 	return l.waits(ctx, func(p agent.Proposal) bool { return p.Action == agent.ActionRetire && p.Fact.ID == fact })
 }
 
@@ -193,18 +205,7 @@ func (a *app) learnOn(ctx context.Context) {
 	l := a.newLearner()
 	a.beside.Go(func() { l.Run(ctx) })
 	a.beside.Go(func() { a.consolidate(ctx, l) })
-	for batch := range a.feed.Tap(ctx) {
-		for _, e := range batch.Events {
-			switch x := e.Event.(type) {
-			case agent.UserEvent:
-				l.Stirred(x.Message.Thread)
-			case agent.TurnEvent:
-				if !x.Turn.Active() {
-					l.Rested(x.Turn.Thread)
-				}
-			}
-		}
-	}
+	a.watchTurns(ctx, l)
 }
 
 // consolidate tidies memory as often as the settings say.

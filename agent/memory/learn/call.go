@@ -52,12 +52,17 @@ func (r *pass) byModel(ctx context.Context, tries int) (f found, asked bool, err
 	if err != nil {
 		return f, false, err
 	}
-	prompt := r.prompt(earlier)
-	if err := r.l.affordable(prompt, info); err != nil {
+	prompt := r.prompt(earlier, maxTold)
+	for clip := maxTold / 2; clip >= minTold && !r.l.fits(prompt); clip /= 2 {
+		prompt = r.prompt(earlier, clip)
+	}
+	if r.most, err = r.l.affordable(ctx, prompt, info); err != nil {
+		if ctx.Err() != nil {
+			return f, false, err
+		}
 		r.run.Failure = &agent.Failure{Code: agent.CodeOf(err), Public: agent.PublicOf(err)}
 		return f, false, nil
 	}
-	r.l.begun(info.Local)
 	text, ref, usage, err := r.l.ask(ctx, model, info, prompt)
 	r.run.Model, r.run.Usage = ref, r.run.Usage.Add(usage)
 	if err != nil {
@@ -82,21 +87,10 @@ func (r *pass) byModel(ctx context.Context, tries int) (f found, asked bool, err
 	return f, true, nil
 }
 
-// affordable refuses a call that may cost more than it should.
-func (l *Learner) affordable(p agent.Prompt, info agent.ModelInfo) error {
-	size := len(p.System)
-	for _, m := range p.Messages {
-		size += len(agent.Message{Parts: m.Parts}.Text())
-	}
-	most := info.Price.Cost(agent.Usage{Input: size/2 + 64, Output: p.MaxTokens}) // two bytes a token is more than any language takes on average
-	if most > l.o.Bounds.Cost {
-		return agent.Errorf(agent.CodeExhausted, "Learning from this with %s could cost more than it may.", info.Ref)
-	}
-	return l.o.Afford(most)
-}
-
 // ask makes the call and returns the answer's text.
 func (l *Learner) ask(ctx context.Context, model agent.Model, info agent.ModelInfo, p agent.Prompt) (string, agent.ModelRef, agent.Usage, error) {
+	l.asks(true)
+	defer l.asks(false)
 	ctx, cancel := context.WithTimeout(ctx, l.o.Bounds.Call)
 	defer cancel()
 	ref, began := info.Ref, time.Now()
@@ -146,8 +140,10 @@ type knownFact struct {
 }
 
 // prompt builds the call. Facts that are from elsewhere than the person are left out: nothing untrusted stands in it.
-func (r *pass) prompt(earlier *agent.Episode) agent.Prompt {
+// No message has more than clip bytes.
+func (r *pass) prompt(earlier *agent.Episode, clip int) agent.Prompt {
 	mark := boundary()
+	facts := r.l.factRoom()
 	var b strings.Builder
 	fmt.Fprintf(&b, "Today is %s.\n", r.l.o.Now().Format("Monday, 2 January 2006"))
 	fmt.Fprintf(&b, "\nWhat is known already:\n<data-%s>\n", mark)
@@ -157,7 +153,7 @@ func (r *pass) prompt(earlier *agent.Episode) agent.Prompt {
 			continue
 		}
 		text := line(knownFact{factID(i), f.Said.Format(time.DateOnly), r.l.o.Redact(agent.Clip(f.Text, 400))})
-		if size += len(text); size > maxFactsRaw {
+		if size += len(text); size > facts {
 			break
 		}
 		b.WriteString(text)
@@ -172,14 +168,14 @@ func (r *pass) prompt(earlier *agent.Episode) agent.Prompt {
 		if s.Own {
 			who = "person"
 		}
-		b.WriteString(line(told{saidID(i), who, s.Time.Format("2006-01-02 15:04"), r.l.o.Redact(agent.Clip(s.Text, maxTold))}))
+		b.WriteString(line(told{saidID(i), who, s.Time.Format("2006-01-02 15:04"), r.l.o.Redact(agent.Clip(s.Text, clip))}))
 	}
 	fmt.Fprintf(&b, "</data-%s>\n\nAnswer with the JSON object.", mark)
 	cold := 0.0
 	return agent.Prompt{
 		System:      rules,
 		Messages:    []agent.PromptMessage{{Role: agent.RoleUser, Parts: []agent.Part{agent.Text{Text: b.String()}}}},
-		MaxTokens:   r.l.o.Bounds.Output,
+		MaxTokens:   r.l.output(),
 		Temperature: &cold,
 	}
 }

@@ -91,6 +91,7 @@ func (l *Learner) consolidate(ctx context.Context) (Outcome, error) {
 	if err := l.o.Book.Keep(ctx, out); err != nil {
 		return Outcome{}, err
 	}
+	l.kept(t.run, t.most)
 	l.o.Log.Info("memory tidied", "run", t.run.ID, "changes", len(t.run.Changes), "proposals", len(t.propose), "cost", int64(t.run.Usage.Cost))
 	if len(out.Run.Changes)+len(out.Propose) > 0 {
 		l.o.Learned(ctx, "", out)
@@ -121,6 +122,7 @@ type tidying struct {
 	now     time.Time
 	since   time.Time // of the one before
 	mode    Mode
+	most    agent.MicroDollars // that its call could cost
 	facts   []agent.Fact
 	after   map[agent.ID]agent.Fact // facts as they are to be
 	run     agent.MemoryRun

@@ -27,10 +27,12 @@ type house struct {
 	proposals []agent.Proposal
 	episodes  map[agent.ID]agent.Episode
 	forgotten string
+	declined  string
 	breaks    error // of Keep
 
 	answer  func(ctx context.Context, p agent.Prompt) (string, error)
 	price   agent.Price
+	cost    agent.MicroDollars // of a call
 	local   bool
 	prompts []string
 }
@@ -182,6 +184,10 @@ func (h *house) Forgotten(_ context.Context, text string) (bool, error) {
 	return h.forgotten != "" && strings.Contains(text, h.forgotten), nil
 }
 
+func (h *house) Declined(_ context.Context, text string) (bool, error) {
+	return h.declined != "" && strings.Contains(text, h.declined), nil
+}
+
 func (h *house) Keep(_ context.Context, o learn.Outcome) error {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -238,7 +244,7 @@ func (h *house) Stream(ctx context.Context, p agent.Prompt) iter.Seq2[agent.Delt
 			yield(agent.Delta{}, err)
 			return
 		}
-		_ = yield(agent.Delta{Kind: agent.DeltaUsage, Usage: &agent.Usage{Input: 100, Output: 20}}, nil) &&
+		_ = yield(agent.Delta{Kind: agent.DeltaUsage, Usage: &agent.Usage{Input: 100, Output: 20, Cost: h.cost}}, nil) &&
 			yield(agent.Delta{Kind: agent.DeltaText, Text: answer}, nil)
 	}
 }

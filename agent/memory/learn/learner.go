@@ -28,6 +28,7 @@ type Learner struct {
 	mu      sync.Mutex
 	queue   map[agent.ID]*waiting
 	running *running // nil: none
+	lost    lost
 }
 
 // waiting is a conversation that is to be learned from.
@@ -39,7 +40,7 @@ type waiting struct {
 // running is the run of now.
 type running struct {
 	thread agent.ID
-	local  bool // it uses a model on this machine
+	asking bool // a model is at it
 	cancel context.CancelCauseFunc
 }
 
@@ -55,22 +56,30 @@ func New(o Options) *Learner {
 // nothing has been said in it for Bounds.Idle.
 func (l *Learner) Rested(thread agent.ID) {
 	l.mu.Lock()
-	l.queue[thread] = &waiting{due: time.Now().Add(l.o.Bounds.Idle)}
+	l.queue[thread] = &waiting{due: time.Now().Add(l.idle())}
 	l.mu.Unlock()
 	l.wake()
 }
 
-// Stirred tells that somebody writes in a conversation: a run over it ends at once, and one with a model on this machine
-// too, whatever it is over. What it was at is made up for later.
+// Stirred tells that somebody writes in a conversation: a run over it ends at once, and so does the call to a model of any other. What
+// it was at is made up for later.
 func (l *Learner) Stirred(thread agent.ID) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if w := l.queue[thread]; w != nil {
-		w.due = time.Now().Add(l.o.Bounds.Idle)
+		w.due = time.Now().Add(l.idle())
 	}
-	if r := l.running; r != nil && (r.thread == thread || r.local) {
+	if r := l.running; r != nil && (r.thread == thread || r.asking) {
 		r.cancel(errStirred)
 	}
+}
+
+// idle is how long nothing is said before a conversation counts as resting.
+func (l *Learner) idle() time.Duration {
+	if d := l.o.Idle(); d > 0 {
+		return d
+	}
+	return l.o.Bounds.Idle
 }
 
 func (l *Learner) wake() {
@@ -126,7 +135,7 @@ func (l *Learner) takeUp(ctx context.Context) {
 	defer l.mu.Unlock()
 	for _, thread := range list {
 		if l.queue[thread] == nil {
-			l.queue[thread] = &waiting{due: time.Now().Add(l.o.Bounds.Idle)}
+			l.queue[thread] = &waiting{due: time.Now().Add(l.idle())}
 		}
 	}
 }
@@ -178,7 +187,7 @@ func (l *Learner) attempt(ctx context.Context, thread agent.ID) {
 	switch {
 	case ctx.Err() != nil:
 	case errors.Is(cause, errStirred), agent.CodeOf(err) == agent.CodeConflict: // somebody writes, or changed what would be changed
-		l.queue[thread] = &waiting{due: time.Now().Add(l.o.Bounds.Idle), tries: w.tries}
+		l.queue[thread] = &waiting{due: time.Now().Add(l.idle()), tries: w.tries}
 	case agent.CodeOf(err) == agent.CodeNotFound: // the conversation is gone
 	case err != nil:
 		l.queue[thread] = &waiting{due: time.Now().Add(l.backoff(w.tries)), tries: w.tries + 1}
@@ -205,11 +214,11 @@ func (l *Learner) guarded(ctx context.Context, thread agent.ID, tries int) (more
 	return l.learn(ctx, thread, tries)
 }
 
-// begun notes that the run of now uses a model on this machine.
-func (l *Learner) begun(local bool) {
+// asks notes whether the run of now waits for a model.
+func (l *Learner) asks(asking bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.running != nil {
-		l.running.local = local
+		l.running.asking = asking
 	}
 }

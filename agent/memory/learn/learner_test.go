@@ -60,7 +60,7 @@ func TestWaitsUntilItRests(t *testing.T) {
 func TestYields(t *testing.T) {
 	for name, tt := range map[string]struct{ local, same, ends bool }{
 		"to the same conversation":          {false, true, true},
-		"not to another":                    {false, false, false},
+		"to another":                        {false, false, true},
 		"to another when the model is here": {true, false, true},
 	} {
 		t.Run(name, func(t *testing.T) {

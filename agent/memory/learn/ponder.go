@@ -100,10 +100,13 @@ func (t *tidying) byModel(ctx context.Context, pairs []alikePair, episodes []age
 		return false, nil //nolint:nilerr // the setting names no model that exists: counting is what is left
 	}
 	prompt := t.prompt(pairs, episodes)
-	err = t.l.affordable(prompt, info)
+	for len(pairs)+len(episodes) > 0 && !t.l.fits(prompt) {
+		pairs, episodes = pairs[:len(pairs)/2], episodes[:len(episodes)/2]
+		prompt = t.prompt(pairs, episodes)
+	}
+	t.most, err = t.l.affordable(ctx, prompt, info)
 	var text string
 	if err == nil {
-		t.l.begun(info.Local)
 		text, t.run.Model, t.run.Usage, err = t.l.ask(ctx, model, info, prompt)
 	}
 	var a tidyAnswer
@@ -144,7 +147,7 @@ func (t *tidying) prompt(pairs []alikePair, episodes []agent.Episode) agent.Prom
 	return agent.Prompt{
 		System:      tidyRules,
 		Messages:    []agent.PromptMessage{{Role: agent.RoleUser, Parts: []agent.Part{agent.Text{Text: b.String()}}}},
-		MaxTokens:   t.l.o.Bounds.Output,
+		MaxTokens:   t.l.output(),
 		Temperature: &cold,
 	}
 }
@@ -267,6 +270,7 @@ func (t *tidying) pattern(ctx context.Context, text string, of []agent.Episode) 
 	for _, check := range []func() (bool, error){
 		func() (bool, error) { return t.l.o.Book.Known(ctx, t.l.o.Owner, text) },
 		func() (bool, error) { return t.l.o.Book.Forgotten(ctx, text) },
+		func() (bool, error) { return t.l.o.Book.Declined(ctx, text) },
 	} {
 		if no, err := check(); no || err != nil {
 			return err

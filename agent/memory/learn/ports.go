@@ -36,9 +36,11 @@ type Book interface {
 	Learned(ctx context.Context, thread agent.ID) (agent.ID, error)
 	// Concerning returns current facts that a text may be about, the nearest first, with those of the core; at most limit.
 	Concerning(ctx context.Context, owner agent.ID, text string, limit int) ([]agent.Fact, error)
-	// Known reports whether a current fact or a waiting proposal says the same, or the person declined it before.
+	// Known reports whether a current fact or a waiting proposal says the same.
 	Known(ctx context.Context, owner agent.ID, text string) (bool, error)
-	// Retiring reports whether a proposal to retire a fact waits.
+	// Declined reports whether the person said no to a statement when it was offered.
+	Declined(ctx context.Context, text string) (bool, error)
+	// Retiring reports whether a proposal to retire a fact waits, or the person said no to one.
 	Retiring(ctx context.Context, fact agent.ID) (bool, error)
 	// Forgotten reports whether a text says what was forgotten.
 	Forgotten(ctx context.Context, text string) (bool, error)
@@ -73,6 +75,12 @@ type Options struct {
 	Model  func(t agent.Thread) string         // "provider/name" for a conversation, "" for the default; nil is its own
 	Afford func(cost agent.MicroDollars) error // asked before a call that may cost so much; nil: only MaxCost bounds it
 
+	// Spent says what the runs kept since a time have cost, and how many of them asked a model; nil: nothing.
+	Spent  func(ctx context.Context, since time.Time) (cost agent.MicroDollars, calls int, err error)
+	Daily  func() agent.MicroDollars // of all calls of one day (UTC); nil and 0 set no bound
+	Idle   func() time.Duration      // quiet before a conversation counts as resting; nil and 0: Bounds.Idle
+	Tokens func() int                // of one call, its answer included; nil and 0: Bounds.Input and Bounds.Output alone
+
 	Mode    func() Mode                                            // nil is Automatic
 	Busy    func() bool                                            // a local model is at work; nil is never
 	Inspect func(ctx context.Context, text string) []agent.Finding // looks for orders to the assistant; nil finds none
@@ -94,6 +102,7 @@ type Bounds struct {
 	Input   int                // bytes of conversation in one call; 24 KB
 	Output  int                // tokens of one answer; 1,500
 	Cost    agent.MicroDollars // of one call; 50,000 (5 cents)
+	Calls   int                // of one day (UTC); 300
 }
 
 func (b Bounds) complete() Bounds {
@@ -105,6 +114,7 @@ func (b Bounds) complete() Bounds {
 	set(&b.Input, 24<<10)
 	set(&b.Output, 1500)
 	set(&b.Cost, 50_000)
+	set(&b.Calls, 300)
 	return b
 }
 
@@ -121,6 +131,18 @@ func (o Options) complete() Options {
 	}
 	if o.Afford == nil {
 		o.Afford = func(agent.MicroDollars) error { return nil }
+	}
+	if o.Spent == nil {
+		o.Spent = func(context.Context, time.Time) (agent.MicroDollars, int, error) { return 0, 0, nil }
+	}
+	if o.Daily == nil {
+		o.Daily = func() agent.MicroDollars { return 0 }
+	}
+	if o.Idle == nil {
+		o.Idle = func() time.Duration { return 0 }
+	}
+	if o.Tokens == nil {
+		o.Tokens = func() int { return 0 }
 	}
 	if o.Mode == nil {
 		o.Mode = func() Mode { return Automatic }

@@ -45,7 +45,7 @@ func (l *Learner) learn(ctx context.Context, thread agent.ID, tries int) (more b
 		// What is said while learning is off is not learned later either: the run only says how far that goes.
 		return false, l.o.Book.Keep(ctx, Outcome{Run: l.newRun(thread, list[len(list)-1].ID)})
 	}
-	m := l.gather(tail.Thread, path, list, len(path) < maxPath, l.o.Bounds.Input)
+	m := l.gather(tail.Thread, path, list, len(path) < maxPath, l.room())
 	return m.more, l.over(ctx, m, tries)
 }
 
@@ -87,6 +87,7 @@ func (l *Learner) over(ctx context.Context, m material, tries int) error {
 	if err := l.o.Book.Keep(ctx, out); err != nil {
 		return err
 	}
+	l.kept(r.run, r.most)
 	l.o.Log.Info("learned", "thread", m.thread.ID, "run", r.run.ID, "changes", len(r.run.Changes), "proposals", len(r.propose),
 		"model", r.run.Model.String(), "cost", int64(r.run.Usage.Cost))
 	if len(out.Run.Changes)+len(out.Propose) > 0 {

@@ -26,7 +26,8 @@ type pass struct {
 	m     material
 	run   agent.MemoryRun
 	mode  Mode
-	facts []agent.Fact // current ones that may be concerned
+	most  agent.MicroDollars // that its call could cost
+	facts []agent.Fact       // current ones that may be concerned
 
 	made    []agent.Fact            // new facts, in order
 	ended   map[agent.ID]agent.Fact // old facts as they are to be
@@ -113,6 +114,11 @@ func (r *pass) keep(ctx context.Context, k kept) error {
 	}
 	if why == "" && r.mode != Automatic {
 		why = "You want to be asked before anything is kept."
+	}
+	if why != "" { // it would be offered
+		if no, err := r.l.o.Book.Declined(ctx, fact.Text); no || err != nil {
+			return err
+		}
 	}
 	r.place(fact, old, why)
 	return nil

@@ -55,7 +55,14 @@ func (r *real) Known(ctx context.Context, owner agent.ID, text string) (bool, er
 	return r.waits(ctx, func(p agent.Proposal) bool { return memory.Normal(p.Fact.Text) == memory.Normal(text) })
 }
 
+func (r *real) Declined(ctx context.Context, text string) (bool, error) {
+	return r.book.Declined(ctx, text)
+}
+
 func (r *real) Retiring(ctx context.Context, fact agent.ID) (bool, error) {
+	if no, err := r.book.DeclinedRetiring(ctx, fact); no || err != nil {
+		return no, err
+	}
 	return r.waits(ctx, func(p agent.Proposal) bool { return p.Action == agent.ActionRetire && p.Fact.ID == fact })
 }
 
