@@ -67,6 +67,7 @@ func decodeStrict(raw []byte, into any) error {
 		return err
 	}
 	d := json.NewDecoder(bytes.NewReader(raw))
+	d.UseNumber() // whether it fits is for Unmarshal to say
 	if err := fits(d, reflect.TypeOf(into).Elem(), ""); err != nil {
 		return err
 	}
