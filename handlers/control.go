@@ -16,7 +16,7 @@ import (
 )
 
 // Control is the API of the command line, served on the unix socket in the home
-// only: JSON in, JSON and event streams out. All but Halt, Places and Memory are required.
+// only: JSON in, JSON and event streams out. All but Halt, Places, Memory and Book are required.
 type Control struct {
 	Engine  ControlEngine
 	Threads ControlReader
@@ -27,6 +27,7 @@ type Control struct {
 	Halt    func(context.Context) error // ends what runs beside the turns (the sandbox); nil: nothing does
 	Places  ControlPlaces               // nil: conversations stay in Ash's own folder
 	Memory  ControlMemory               // nil: nothing is recalled or imported
+	Book    *ControlMemories            // nil: ash memory finds nothing
 	Tokens  ControlTokens               // nil: programs have none
 }
 
@@ -71,6 +72,9 @@ func (h Control) Register(g *echo.Group) {
 	g.POST("/places", h.own)
 	h.memory(g)
 	h.tokens(g)
+	if h.Book != nil {
+		h.Book.register(g)
+	}
 }
 
 // The wire forms. The command line decodes the same types.

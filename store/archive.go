@@ -81,7 +81,7 @@ func (in *importing) message(ctx context.Context, tx bun.IDB, m archive.Message)
 	if err != nil {
 		return false, err
 	}
-	author, own, err := in.person(ctx, tx, m.Speaker)
+	author, own, err := in.author(ctx, tx, m)
 	if err != nil {
 		return false, err
 	}
@@ -94,13 +94,29 @@ func (in *importing) message(ctx context.Context, tx bun.IDB, m archive.Message)
 		Parts: []agent.Part{agent.Text{Text: clean(m.Text), Labels: labels}}, Created: at, Finished: at,
 	}
 	if m.Assistant {
-		message.Role, message.Author = agent.RoleAssistant, ""
+		message.Role = agent.RoleAssistant
 	}
 	if err := insertMessage(ctx, tx, message); err != nil {
 		return false, err
 	}
 	t.Head, t.changed, t.Updated = message.ID, true, max(t.Updated, micros(at))
-	return true, insertRow(ctx, tx, &originRow{Message: message.ID, Archive: label, External: external, Speaker: clean(m.Speaker), Said: clean(m.Time)})
+	origin := originRow{Message: message.ID, Archive: label, External: external, Speaker: clean(m.Speaker), Said: clean(m.Time)}
+	if m.Owner {
+		origin.Speaker = "" // the owner has a name of their own
+	}
+	return true, insertRow(ctx, tx, &origin)
+}
+
+// author returns who said a message, "" for an assistant, and whether it counts as the owner's own words.
+func (in *importing) author(ctx context.Context, tx bun.IDB, m archive.Message) (agent.ID, bool, error) {
+	switch {
+	case m.Assistant:
+		return "", false, nil
+	case m.Owner:
+		owner, err := in.self(ctx, tx)
+		return owner.ID, m.Own, err
+	}
+	return in.person(ctx, tx, m.Speaker)
 }
 
 // thread finds or makes the thread of a message.

@@ -2,10 +2,7 @@ package store
 
 import (
 	"context"
-	"errors"
 	"slices"
-
-	"database/sql"
 
 	"ash/agent"
 	"ash/agent/memory"
@@ -281,37 +278,63 @@ func (in *intake) sensible(ctx context.Context, p agent.Proposal) (bool, error) 
 }
 
 // records adds what is known of where notes came from. Labels are added, never taken away, and what the person vouched for there counts only for what
-// nothing is known of here.
+// nothing is known of here. What is known of another text under the same name goes with that text, by its hash.
 func (in *intake) records(ctx context.Context) error {
+	if in.out.Stranger != "" {
+		return in.strange(ctx)
+	}
 	for _, r := range in.memory.Records {
-		var old noteRecordRow
-		err := fixed(in.tx, `SELECT * FROM note_records WHERE path = ?1`, clean(r.Path)).Scan(ctx, &old)
-		if err != nil && !errors.Is(err, sql.ErrNoRows) {
+		var old []noteRecordRow
+		if err := fixed(in.tx, `SELECT * FROM note_records WHERE path = ?1`, clean(r.Path)).Scan(ctx, &old); err != nil {
 			return err
 		}
-		had := err == nil
-		if in.out.Stranger != "" {
-			r.Own = false
-		}
-		if !had {
+		if len(old) == 0 {
 			if err := in.putRecord(ctx, r); err != nil {
 				return err
 			}
 			continue
 		}
-		labels, err := decodeLabels(old.Labels)
+		if old[0].Hash != r.Hash {
+			if err := in.apart(ctx, r.Hash, r.Labels); err != nil {
+				return err
+			}
+			continue
+		}
+		labels, err := decodeLabels(old[0].Labels)
 		if err != nil {
 			return err
 		}
 		more := labels.Union(r.Labels)
-		if old.Own || slices.Equal(more, labels.Union()) {
+		if old[0].Own || slices.Equal(more, labels.Union()) {
 			continue
 		}
-		if err := in.putRecord(ctx, archive.Record{Path: old.Path, Hash: old.Hash, Labels: more}); err != nil {
+		if err := in.putRecord(ctx, archive.Record{Path: r.Path, Hash: r.Hash, Labels: more}); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// strange labels the notes of a stranger's archive, before they are there, wherever they will be.
+func (in *intake) strange(ctx context.Context) error {
+	for _, n := range in.memory.Notes {
+		if err := in.apart(ctx, n.Hash, in.labels(nil)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// apart notes labels of a content, whatever its name.
+func (in *intake) apart(ctx context.Context, hash string, labels agent.Labels) error {
+	if hash == "" || len(labels) == 0 {
+		return nil
+	}
+	var known bool
+	if err := fixed(in.tx, `SELECT EXISTS (SELECT 1 FROM note_records WHERE path = ?1)`, ".gone/"+hash).Scan(ctx, &known); err != nil || known {
+		return err
+	}
+	return in.putRecord(ctx, archive.Record{Path: ".gone/" + hash, Hash: hash, Labels: labels})
 }
 
 func (in *intake) putRecord(ctx context.Context, r archive.Record) error {

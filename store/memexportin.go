@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 	"errors"
+	"slices"
 	"time"
 
 	"github.com/uptrace/bun"
@@ -97,6 +98,18 @@ func (in *intake) begin(ctx context.Context) error {
 		in.check = in.check || !in.theirs[id]
 	}
 	return nil
+}
+
+// UnknownTombstones reports whether something was forgotten here that an archive knows nothing of: then what comes back with it is to be looked at.
+func (s *Store) UnknownTombstones(ctx context.Context, m *archive.Memory) (bool, error) {
+	var ids []agent.ID
+	if err := fixed(s.reader, `SELECT id FROM tombstones WHERE ?1`, 1).Scan(ctx, &ids); err != nil {
+		return false, s.translate(err)
+	}
+	for _, t := range m.Tombstones {
+		ids = slices.DeleteFunc(ids, func(id agent.ID) bool { return id == t.ID })
+	}
+	return len(ids) > 0, nil
 }
 
 // forgotten reports whether a text, or a sentence of it, was forgotten here. A tombstone that the archive has, too, says nothing against

@@ -41,7 +41,7 @@ func (a *app) routes(address string) web.Routes {
 		Engine: a.engine, Threads: a.store, Feed: a.feed, Owner: a.owner.ID,
 		Version: versionString(), Address: address,
 		Halt: a.hands.sandbox.Halt, Places: &places{home: a.home, config: a.config},
-		Memory: a.newRemembering(), Tokens: tokens,
+		Memory: a.newRemembering(), Book: a.newMemories(), Tokens: tokens,
 	}
 	mind := &handlers.Memory{
 		Frame: frame, Owner: a.owner.ID, Facts: a.store, Entities: a.store, Totals: a.store, Recall: memorySearch{a.mind},

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"iter"
 	"net/http"
 	"os"
 
@@ -27,20 +28,38 @@ func importCommand(home func() (string, error)) *cobra.Command {
 }
 
 func importMessagesCommand(home func() (string, error)) *cobra.Command {
-	return &cobra.Command{
-		Use:   "messages FILE.jsonl|-",
-		Short: "Import messages: lines of JSON, one message each",
+	var mine bool
+	cmd := &cobra.Command{
+		Use:   "messages FILE|DIR|-",
+		Short: "Import messages: lines of JSON, or what ChatGPT and Claude export",
 		Long: `Import messages from lines {"thread","id","speaker","time","text"}, "-" for standard input. The time is RFC 3339 or
 as it was said; the order is that of the lines. What was imported before, by thread and id, is left as it is, so an
 import can be repeated. The whole archive is checked first: with a line that cannot be read nothing is imported.
 
+The archives that ChatGPT and Claude export are taken, too: the zip, the folder it unpacks to, or its conversations.json. They are
+told by what is in them. Of a conversation with variants the path that was shown last is taken; instructions, tool calls and
+reasoning are left out, and so are pictures and files. What was left out is said.
+
 What others said is marked as theirs: Ash does not take it for your word. Give your own name in Settings first if
-you are one of the speakers.`,
+you are one of the speakers. What you yourself wrote to ChatGPT or Claude is marked so as well, since much of it was
+pasted; --mine says that it is your own word.`,
 		Args: usageArgs(cobra.ExactArgs(1)),
 		RunE: func(cmd *cobra.Command, args []string) (err error) {
 			dir, err := home()
 			if err != nil {
 				return err
+			}
+			if args[0] != "-" {
+				foreign, err := archive.OpenForeign(args[0])
+				if err != nil {
+					return err
+				}
+				if foreign != nil {
+					return errors.Join(importForeign(cmd, dir, foreign, mine), foreign.Close())
+				}
+			}
+			if mine {
+				return usageError{errors.New("--mine is for archives of ChatGPT and Claude; lines name their speakers")}
 			}
 			f, err := archiveFile(args[0], cmd.InOrStdin())
 			if err != nil {
@@ -53,24 +72,73 @@ you are one of the speakers.`,
 			if _, err := f.Seek(0, io.SeekStart); err != nil {
 				return agent.Wrap(agent.CodeUnavailable, err, "%s cannot be read a second time.", args[0])
 			}
-			l, err := connect(cmd.Context(), dir, modelFlags{})
-			if err != nil {
-				return err
-			}
-			defer func() { err = errors.Join(err, l.close()) }()
-			done, err := archive.Import(cmd.Context(), l.client, archive.Lines(f))
-			if err != nil {
-				if done.Added > 0 {
-					err = errors.Join(err, fmt.Errorf("%d messages were imported before that; run it again for the rest", done.Added))
-				}
-				return err
-			}
-			if err := l.imported(cmd.Context()); err != nil {
-				return err
-			}
-			return say(cmd, "%d messages imported, %d were there already.\n", done.Added, done.Messages-done.Added)
+			return importAll(cmd, dir, archive.Lines(f))
 		},
 	}
+	cmd.Flags().BoolVar(&mine, "mine", false, "what you wrote to ChatGPT or Claude counts as your own word")
+	return cmd
+}
+
+// importForeign imports an archive of ChatGPT or Claude, after it was read to its end.
+func importForeign(cmd *cobra.Command, dir string, foreign *archive.Foreign, mine bool) error {
+	var left archive.Left
+	if _, err := archive.Check(foreign.Messages(mine, &left)); err != nil {
+		return err
+	}
+	if err := say(cmd, "An archive of %s.\n", foreign.From); err != nil {
+		return err
+	}
+	if err := importAll(cmd, dir, foreign.Messages(mine, &archive.Left{})); err != nil {
+		return err
+	}
+	return printLeft(cmd, left)
+}
+
+// importAll stores messages that were checked.
+func importAll(cmd *cobra.Command, dir string, messages iter.Seq2[archive.Message, error]) (err error) {
+	l, err := connect(cmd.Context(), dir, modelFlags{})
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, l.close()) }()
+	done, err := archive.Import(cmd.Context(), l.client, messages)
+	if err != nil {
+		if done.Added > 0 {
+			err = errors.Join(err, fmt.Errorf("%d messages were imported before that; run it again for the rest", done.Added))
+		}
+		return err
+	}
+	if err := l.imported(cmd.Context()); err != nil {
+		return err
+	}
+	return say(cmd, "%d messages imported, %d were there already.\n", done.Added, done.Messages-done.Added)
+}
+
+// printLeft says what of an archive was left out.
+func printLeft(cmd *cobra.Command, left archive.Left) error {
+	for _, x := range []struct {
+		n    int
+		what string
+	}{
+		{left.Branches, "messages of variants that were not shown last"},
+		{left.Hidden, "instructions, tool calls, results and pieces of reasoning"},
+		{left.Empty, "messages without text"},
+		{left.Files, "pictures and files"},
+		{len(left.Unreadable) + left.More, "things that could not be read"},
+	} {
+		if x.n == 0 {
+			continue
+		}
+		if err := say(cmd, "Left out: %d %s.\n", x.n, x.what); err != nil {
+			return err
+		}
+	}
+	for _, name := range left.Unreadable {
+		if err := say(cmd, "  %s\n", shown(name)); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // archiveFile opens an archive. Standard input is kept in a file that nobody else can read and that is gone when it is closed,

@@ -113,6 +113,7 @@ model you choose.
 		dbCommand(where),
 		importCommand(where),
 		recallCommand(where),
+		memoryCommand(where),
 		tokenCommand(where),
 		guardCommand(),
 		sandboxCommand(where),

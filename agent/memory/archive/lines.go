@@ -24,6 +24,8 @@ const (
 	maxName = 512
 	// batch is how many messages are stored in one transaction.
 	batch = 1000
+	// batchBytes bounds the texts of those, so that they fit one request.
+	batchBytes = 8 << 20
 )
 
 // Message is a message of an archive.
@@ -35,6 +37,8 @@ type Message struct {
 	Time      string // RFC 3339, or as it was said; "" when it was not
 	Text      string
 	Assistant bool // an assistant said it
+	Owner     bool // the person said it, whatever Speaker is
+	Own       bool // the person vouches for it: it counts as their own words
 }
 
 // Keeper stores messages. The store implements it.
@@ -190,7 +194,7 @@ func Check(messages iter.Seq2[Message, error]) (int, error) {
 // many, and running it again adds the rest.
 func Import(ctx context.Context, k Keeper, messages iter.Seq2[Message, error]) (Result, error) {
 	var done Result
-	list := make([]Message, 0, batch)
+	list, size := make([]Message, 0, batch), 0
 	flush := func() error {
 		if len(list) == 0 {
 			return nil
@@ -200,14 +204,15 @@ func Import(ctx context.Context, k Keeper, messages iter.Seq2[Message, error]) (
 			return err
 		}
 		done.Messages, done.Added = done.Messages+len(list), done.Added+added
-		list = list[:0]
+		list, size = list[:0], 0
 		return nil
 	}
 	for m, err := range messages {
 		if err != nil {
 			return done, err
 		}
-		if list = append(list, m); len(list) == batch {
+		size += len(m.Text)
+		if list = append(list, m); len(list) == batch || size >= batchBytes {
 			if err := flush(); err != nil {
 				return done, err
 			}

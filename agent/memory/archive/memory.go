@@ -65,6 +65,7 @@ type Record struct {
 type Note struct {
 	Path     string    `json:"path"`
 	Modified time.Time `json:"modified,omitzero"`
+	Hash     string    `json:"-"` // SHA-256 of the file, lower-case hex; filled when an archive is opened
 }
 
 // Counts says how much of each there is.

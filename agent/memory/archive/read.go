@@ -51,9 +51,6 @@ func (a *Archive) Note(path string) (io.ReadCloser, error) {
 	return a.source.checked(a.files[notesFolder+path])
 }
 
-// NoteHash is the SHA-256 of a note, in hexadecimal digits.
-func (a *Archive) NoteHash(path string) string { return a.files[notesFolder+path].SHA256 }
-
 func read(s *source) (*Archive, error) {
 	s = s.within(manifestName)
 	m, err := s.manifest()
@@ -73,6 +70,9 @@ func read(s *source) (*Archive, error) {
 	}
 	if err := a.check(); err != nil {
 		return nil, err
+	}
+	for i, n := range a.Memory.Notes {
+		a.Memory.Notes[i].Hash = a.files[notesFolder+n.Path].SHA256
 	}
 	if a.Memory.Counts() != m.Counts {
 		return nil, agent.Errorf(agent.CodeInvalid, "The archive is not whole: its manifest counts other things than it holds. Nothing was taken in.")
