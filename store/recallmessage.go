@@ -6,6 +6,7 @@ import (
 	"errors"
 	"strings"
 	"time"
+	"unicode"
 
 	"github.com/uptrace/bun"
 
@@ -57,8 +58,8 @@ func indexMessages(ctx context.Context, tx bun.IDB, limit int) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	seen, came := sittings{}, taints{}
-	for _, r := range rows {
+	seen, came, items := sittings{}, taints{}, make([]recall.Item, len(rows))
+	for i, r := range rows {
 		it, err := seen.item(ctx, tx, r)
 		if err != nil {
 			return false, err
@@ -70,13 +71,10 @@ func indexMessages(ctx context.Context, tx bun.IDB, limit int) (bool, error) {
 			}
 			it.Labels = it.Labels.Union(labels)
 		}
-		row, err := toRecall(it)
-		if err != nil {
-			return false, err
-		}
-		if err := insertRow(ctx, tx, &row); err != nil {
-			return false, err
-		}
+		items[i] = it
+	}
+	if err := putItems(ctx, tx, items); err != nil {
+		return false, err
 	}
 	if len(rows) == limit {
 		_, err = fixed(tx, `UPDATE recall_state SET floor = max(floor, min(?1,
@@ -113,6 +111,9 @@ func (s sittings) item(ctx context.Context, tx bun.IDB, r spokenRow) (recall.Ite
 		}
 	}
 	it.Text = strings.ReplaceAll(it.Text, memory.Blank, "…") // nobody is to find it by the word for that
+	if !strings.ContainsFunc(it.Text, func(r rune) bool { return unicode.IsLetter(r) || unicode.IsNumber(r) }) {
+		it.Text = "" // nor by its neighbours
+	}
 	it.Section, err = s.section(ctx, tx, it, r.Said)
 	return it, err
 }

@@ -30,18 +30,18 @@ func (s *search) derived(ctx context.Context) error {
 		}
 	}
 	for _, e := range d.Episodes {
-		if s.says(e.Text) || e.Thread == s.target.Thread {
+		if s.says(e.Text) || s.near(e.Thread) && s.hints(e.Text) || e.Thread == s.target.Thread {
 			s.add(Trace{Kind: TraceEpisode, Ref: string(e.Thread), Thread: e.Thread, Text: e.Text, Ticked: true, Time: e.Created})
 			s.seen(e.Created)
 		}
 	}
 	for _, sum := range d.Summaries {
-		if sum.Thread != s.target.Thread && s.says(sum.Text) {
+		if sum.Thread != s.target.Thread && (s.says(sum.Text) || s.near(sum.Thread) && s.hints(sum.Text)) {
 			s.add(Trace{Kind: TraceSummary, Ref: string(sum.ID), Thread: sum.Thread, Text: sum.Text, Ticked: true, Time: sum.Created})
 		}
 	}
 	for _, t := range d.Threads {
-		if t.ID != s.target.Thread && s.says(t.Title) {
+		if t.ID != s.target.Thread && (s.says(t.Title) || s.near(t.ID) && s.hints(t.Title)) {
 			s.add(Trace{Kind: TraceTitle, Ref: string(t.ID), Thread: t.ID, Text: t.Title, Ticked: true, Time: t.Created})
 		}
 	}
@@ -55,6 +55,18 @@ func (s *search) derived(ctx context.Context) error {
 		return err
 	}
 	return s.elsewhere(ctx, words)
+}
+
+// near reports whether something that goes was said in a thread.
+func (s *search) near(thread agent.ID) bool {
+	return slices.ContainsFunc(s.list, func(t Trace) bool {
+		return t.Ticked && t.Thread == thread && (t.Kind == TraceMessage || t.Kind == TraceFact)
+	})
+}
+
+// hints reports whether a text names a value of what goes: what was made of the messages that say it may say it in fewer words.
+func (s *search) hints(text string) bool {
+	return slices.ContainsFunc(slices.Concat(s.gists, s.said), func(g gist) bool { return g.names(g.hits(text)) })
 }
 
 // proposes reports whether a proposal is about the facts, or came from what is forgotten.

@@ -342,3 +342,41 @@ func TestForgetRefuses(t *testing.T) {
 	_, err = f.Forget(f.ctx, memory.Target{Thread: thread}, nil)
 	f.fails(err, agent.CodeConflict)
 }
+
+// What was made of the messages that say a thing goes with it, however few words it says it in; so does what a forgotten message said
+// that nothing was learned from.
+func TestForgetTerseSummaries(t *testing.T) {
+	f := newFixture(t)
+	one, other := f.thread("The Vx7741 locker"), f.thread("Else")
+	source, reply := f.talk(one, "My gym locker has the number Vx7741. It is blue.", "Noted.", "")
+	fact := f.remember("My gym locker has the number Vx7741", func(x *agent.Fact) {
+		x.Source = agent.Provenance{Kind: agent.SourceMessage, Thread: one, Message: source, Quote: "My gym locker has the number Vx7741."}
+	})
+	f.talk(other, "What is a locker?", "A box.", "")
+	f.ok(f.store.AddSummary(f.ctx, agent.Summary{ID: agent.NewID(), Thread: one, From: source, To: reply, Text: "They spoke. Noted: Vx7741."}))
+	f.ok(f.store.AddSummary(f.ctx, agent.Summary{ID: agent.NewID(), Thread: other, From: source, To: reply, Text: "A locker is a box."}))
+	f.ok(f.store.SaveEpisode(f.ctx, agent.Episode{Thread: one, Through: reply, Text: "About Vx7741 and more.", Ended: f.at}))
+	done, err := f.Forget(f.ctx, memory.Target{Fact: fact.ID}, nil)
+	f.ok(err)
+	if s, err := f.store.Summaries(f.ctx, one); err != nil || len(s) != 1 || !s[0].Disabled {
+		t.Errorf("the summary: %+v %v", s, err)
+	}
+	if s, err := f.store.Summaries(f.ctx, other); err != nil || len(s) != 1 || s[0].Disabled {
+		t.Errorf("a summary of something else: %+v %v", s, err)
+	}
+	if strings.Contains(f.shown(), "vx7741") {
+		t.Error("it is still shown")
+	}
+	f.ok(f.Restore(f.ctx, done.ID))
+
+	plain, answer := f.talk(other, "Between us: Quentin owes Rudolf eleven crates.", "I see: Quentin owes Rudolf eleven crates. Shall I note it?", "")
+	f.ok(f.store.AddSummary(f.ctx, agent.Summary{ID: agent.NewID(), Thread: other, From: plain, To: answer, Text: "Something about Rudolf."}))
+	_, err = f.Forget(f.ctx, memory.Target{Message: plain}, nil)
+	f.ok(err)
+	if got := f.shown(); strings.Contains(got, "crates") || !strings.Contains(got, "shall i note it?") {
+		t.Errorf("a message that nothing was learned from: %s", got)
+	}
+	if s, err := f.store.Summaries(f.ctx, other); err != nil || !s[0].Disabled || s[1].Disabled {
+		t.Errorf("its summary: %+v %v", s, err)
+	}
+}

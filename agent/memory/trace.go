@@ -92,6 +92,7 @@ type search struct {
 	target Target
 	facts  []agent.Fact // that go, with their history
 	gists  []gist
+	said   []gist // what a message says that is to be forgotten, sentence by sentence
 	list   []Trace
 	more   bool
 	oldest time.Time // of anything that says it
@@ -122,6 +123,9 @@ func (s *search) begin(ctx context.Context) error {
 		}
 		m := messages[0]
 		s.add(Trace{Kind: TraceMessage, Ref: string(m.ID), Thread: m.Thread, Role: m.Role, Text: m.Text(), Whole: true, Source: true, Ticked: true, Time: m.Created})
+		if err := s.repeated(ctx, m); err != nil {
+			return err
+		}
 		return s.learned(ctx, agent.FactFilter{Message: t.Message})
 	case t.Thread != "":
 		s.add(Trace{Kind: TraceThread, Ref: string(t.Thread), Thread: t.Thread, Source: true, Ticked: true})
@@ -135,6 +139,32 @@ func (s *search) begin(ctx context.Context) error {
 		return s.learned(ctx, agent.FactFilter{Thread: t.Thread})
 	}
 	return agent.Errorf(agent.CodeInvalid, "Nothing was named that is to be forgotten.")
+}
+
+// repeated adds what stands around a message and says the same, such as an answer that repeats it.
+func (s *search) repeated(ctx context.Context, m agent.Message) error {
+	for _, sentence := range Sentences(m.Text()) {
+		if g := gistOf(agent.Fact{Text: sentence}); len(g.spoken()) >= 2 && len(s.said) < maxWords {
+			s.said = append(s.said, g)
+		}
+	}
+	around, err := s.book.store.Around(ctx, m.ID, nearSource)
+	if err != nil {
+		return err
+	}
+	for _, other := range around {
+		var found []string
+		for _, g := range s.said {
+			for _, text := range textsOf(other) {
+				sure, _ := g.passages(text)
+				found = append(found, sure...)
+			}
+		}
+		if other.ID != m.ID && len(found) > 0 {
+			s.message(other, found, true, false)
+		}
+	}
+	return nil
 }
 
 // learned adds the facts that came from a message or thread.
@@ -314,10 +344,10 @@ func (s *search) says(text string) bool {
 	return false
 }
 
-// words returns every distinctive word of the facts.
+// words returns every distinctive word of the facts, and of the message that is to be forgotten.
 func (s *search) words() []string {
 	var list []string
-	for _, g := range s.gists {
+	for _, g := range slices.Concat(s.gists, s.said) {
 		for _, w := range g.spoken() {
 			if !slices.Contains(list, w) {
 				list = append(list, w)

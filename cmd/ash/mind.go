@@ -12,6 +12,7 @@ import (
 	"ash/agent/identity"
 	"ash/agent/memory"
 	"ash/agent/memory/embed"
+	"ash/agent/memory/lexis"
 	"ash/agent/memory/notes"
 	"ash/agent/memory/recall"
 	"ash/agent/prompt"
@@ -133,7 +134,11 @@ func (m *mind) Recall(ctx context.Context, r agent.PromptRequest) ([]agent.Recol
 		return items, nil
 	}
 	// Twice as much as there is room for: what holds no longer is left out of it.
-	query := recall.Query{Text: newest.Text(), Limit: 2 * recall.DefaultLimit, Tokens: 2 * room, Own: true, Leave: besidePath(r.Path)}
+	beside := besidePath(r.Path)
+	query := recall.Query{
+		Text: newest.Text(), Limit: 2 * recall.DefaultLimit, Tokens: 2 * room, Own: true, Facts: recall.DefaultLimit / 2,
+		Leave: func(it recall.Found) bool { return beside(it) || onlyAsks(it) },
+	}
 	items, err := m.recall.Recall(ctx, query)
 	if err == nil {
 		items, err = m.book.Current(ctx, items)
@@ -151,6 +156,25 @@ func (m *mind) Recall(ctx context.Context, r agent.PromptRequest) ([]agent.Recol
 	}
 	m.keep(newest.ID, items)
 	return items, nil
+}
+
+// onlyAsks reports whether an item is a mere question: asked once more, it would stand in the place of its answer. One that may tell
+// something ("did you know that …?") is none.
+func onlyAsks(it recall.Found) bool {
+	if it.Kind != agent.MemoryMessage || lexis.MarksOf(it.Text)&lexis.OnlyAsk == 0 {
+		return false
+	}
+	words := lexis.Words(agent.Clip(it.Text, 80))
+	return len(words) == 0 || askingWord(words[0].Text)
+}
+
+func askingWord(w string) bool {
+	switch w {
+	case "what", "whats", "who", "whom", "whose", "where", "when", "which", "why", "how", "was", "wer", "wen", "wem", "wessen", "wo", "wohin", "woher", "wann",
+		"welche", "welcher", "welches", "welchen", "welchem", "warum", "wieso", "wie", "wieviel", "wieviele":
+		return true
+	}
+	return false
 }
 
 // within returns the first of items, at most n, that together have room in so many tokens. What is too long gives way to what follows.

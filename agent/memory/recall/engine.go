@@ -61,6 +61,7 @@ type Query struct {
 	Kinds  []agent.MemoryKind // only these; nil is all
 	Leave  func(Found) bool   // what to leave out, such as what the prompt holds anyway; nil leaves out nothing
 	Own    bool               // leave out what a stranger may have written
+	Facts  int                // so many facts, at most, come before all else: what was kept to be known must not drown in what was said
 }
 
 // Recall returns what helps with a query, the best first. A query without a word that says anything recalls nothing.
@@ -76,12 +77,15 @@ func (e *Engine) Recall(ctx context.Context, query Query) ([]agent.Recollection,
 		return nil, err
 	}
 	q := analyse(text, o.speakers, e.now(), e.weights)
-	list, s, err := e.find(ctx, o, q, e.weights, 4*limit+20)
+	list, s, err := e.find(ctx, o, q, e.weights, 4*limit+20, query)
 	if err != nil {
 		return nil, err
 	}
 	if list, err = e.fuse(ctx, s, text, list, 4*limit+20); err != nil {
 		return nil, err
+	}
+	if query.Facts > 0 {
+		list = s.factsFirst(list, query.Facts)
 	}
 	return e.answer(ctx, s, list, query, limit)
 }

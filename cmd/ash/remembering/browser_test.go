@@ -34,6 +34,7 @@ var (
 	seenPattern   = regexp.MustCompile(`name="seen" value="([^"]+)"`)
 	tracePattern  = regexp.MustCompile(`name="trace" value="([^"]+)"( checked)?`)
 	decidePattern = regexp.MustCompile(`(?s)action="(/chat/[0-9a-f-]{36}/calls/[0-9a-f-]{36}/decide)".*?name="binding" value="([^"]*)"`)
+	tags          = regexp.MustCompile(`<[^>]*>`)
 	hitPattern    = regexp.MustCompile(`/chat/[0-9a-f-]{36}?at=([0-9a-f-]{36})`)
 	runPattern    = regexp.MustCompile(`/memory/runs/[0-9a-f-]{36}`)
 	finishPattern = regexp.MustCompile(`action="(/memory/forgettings/[0-9a-f-]{36}/finish)"`)

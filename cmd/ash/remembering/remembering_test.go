@@ -247,7 +247,6 @@ func (x *person) factOf(value string) string {
 
 // forget has forgotten what is to be forgotten.
 func (x *person) forget() {
-	before := map[string]int{}
 	for _, f := range x.life {
 		if f.gone == nobody {
 			continue
@@ -263,11 +262,27 @@ func (x *person) forget() {
 				}
 			}
 		case tool:
-			x.b.begin(forgetPlease(f))
+			if thread := x.b.begin(forgetPlease(f)); !strings.Contains(x.b.page("/chat/"+thread), "is forgotten") {
+				x.t.Errorf("%q was not forgotten:\n%s", f.text, strings.Join(strings.Fields(tags.ReplaceAllString(x.b.page("/chat/"+thread), " ")), " "))
+			}
 		}
-		before[f.value] = x.m.asked()
 	}
 	x.gone = x.m.asked()
+	x.kept()
+}
+
+// kept fails when a fact is not remembered that should be, or the other way round.
+func (x *person) kept() {
+	x.t.Helper()
+	all := ""
+	for _, r := range x.b.facts("tab=facts") {
+		all += r.text + "\n"
+	}
+	for _, f := range x.life {
+		if is, should := strings.Contains(all, f.current()), f.gone == nobody; is != should {
+			x.t.Errorf("%q (told by way %d, corrected by %d, forgotten by %d) is remembered: %v", f.text, f.way, f.fixed, f.gone, is)
+		}
+	}
 }
 
 // messageWith finds the person's message that says a value, "" for none.
@@ -440,6 +455,9 @@ func around240(s, value string) string {
 	return s[max(0, i-200):min(len(s), i+120)]
 }
 
+// mostShown bounds what is said of one stage.
+const mostShown = 12
+
 // clean fails when one of the texts has something that was forgotten, and returns how many do.
 func (x *person) clean(where string, texts []string) int {
 	x.t.Helper()
@@ -447,11 +465,15 @@ func (x *person) clean(where string, texts []string) int {
 	for _, s := range texts {
 		for _, value := range x.forgotten() {
 			if strings.Contains(s, value) {
-				n++
-				x.t.Errorf("%s: %s was forgotten:\n%s", where, value, around240(s, value))
+				if n++; n <= mostShown {
+					x.t.Errorf("%s: %s was forgotten:\n%s", where, value, around240(s, value))
+				}
 				break
 			}
 		}
+	}
+	if n > mostShown {
+		x.t.Errorf("%s: %d in all", where, n)
 	}
 	return n
 }
