@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"github.com/uptrace/bun"
@@ -41,16 +42,31 @@ type recallRow struct {
 	Text    string           `bun:"text"`
 }
 
-// putItem stores an item in place of what was stored of it.
-func putItem(ctx context.Context, tx bun.IDB, it recall.Item) error {
-	row, err := toRecall(it)
+// putItems stores items that are not there yet, all in one statement: each statement that reaches the full-text index through a trigger
+// writes a piece of it of its own, which every later question pays for.
+func putItems(ctx context.Context, tx bun.IDB, items []recall.Item) error {
+	if len(items) == 0 {
+		return nil
+	}
+	rows := make([][]any, len(items))
+	for i, it := range items {
+		r, err := toRecall(it)
+		if err != nil {
+			return err
+		}
+		rows[i] = []any{
+			r.Kind, r.Ref, r.Part, orNull(r.Thread), r.Place, r.Section, r.Time, r.Weight, r.Marks, r.Words, r.Speaker, r.Labels, r.Body, r.Context, r.Text,
+		}
+	}
+	text, err := toJSON(rows)
 	if err != nil {
 		return err
 	}
-	if _, err := fixed(tx, `DELETE FROM recall_items WHERE kind = ?1 AND ref = ?2 AND part = ?3`, it.Kind, row.Ref, it.Part).Exec(ctx); err != nil {
-		return err
-	}
-	return insertRow(ctx, tx, &row)
+	_, err = fixed(tx, `INSERT INTO recall_items (kind, ref, part, thread, place, section, time, weight, marks, words, speaker, labels, body, context, text)
+		SELECT value ->> 0, value ->> 1, value ->> 2, value ->> 3, value ->> 4, value ->> 5, value ->> 6, value ->> 7, value ->> 8, value ->> 9,
+			value ->> 10, value ->> 11, value ->> 12, value ->> 13, value ->> 14
+		FROM json_each(?1) ORDER BY key`, text).Exec(ctx)
+	return err
 }
 
 func toRecall(it recall.Item) (recallRow, error) {
@@ -74,17 +90,11 @@ func (s *Store) PutPassages(ctx context.Context, path string, passages []recall.
 		if _, err := fixed(tx, `DELETE FROM recall_items WHERE kind = 'note' AND ref = ?1`, clean(path)).Exec(ctx); err != nil {
 			return err
 		}
-		for i, p := range passages {
-			p.Kind, p.Ref, p.Part = agent.MemoryNote, path, i
-			row, err := toRecall(p)
-			if err != nil {
-				return err
-			}
-			if err := insertRow(ctx, tx, &row); err != nil {
-				return err
-			}
+		items := slices.Clone(passages)
+		for i := range items {
+			items[i].Kind, items[i].Ref, items[i].Part = agent.MemoryNote, path, i
 		}
-		return nil
+		return putItems(ctx, tx, items)
 	})
 }
 
@@ -160,6 +170,39 @@ func (s *Store) CatchUp(ctx context.Context, limit int) (more bool, err error) {
 	return more, err
 }
 
+// Settle implements recall.Index: the pieces of the full-text index become one, a little in each transaction, so that
+// others can write between.
+func (s *Store) Settle(ctx context.Context) error {
+	const (
+		pages = 256 // written in one step
+		steps = 10_000
+	)
+	at := -pages // below zero it begins
+	for range steps {
+		var changes int
+		err := s.write(ctx, func(ctx context.Context, tx bun.IDB) error {
+			var from, to int
+			if err := fixed(tx, `SELECT total_changes() WHERE ?1`, true).Scan(ctx, &from); err != nil {
+				return err
+			}
+			if _, err := fixed(tx, `INSERT INTO recall_fts (recall_fts, rank) VALUES ('merge', ?1)`, at).Exec(ctx); err != nil {
+				return err
+			}
+			err := fixed(tx, `SELECT total_changes() WHERE ?1`, true).Scan(ctx, &to)
+			changes = to - from
+			return err
+		})
+		if err != nil {
+			return err
+		}
+		if changes < 2 { // as SQLite documents it: nothing is left to merge
+			return nil
+		}
+		at = pages
+	}
+	return nil
+}
+
 // indexFacts makes the items of current facts that have none, and takes away those of facts that are not current.
 func indexFacts(ctx context.Context, tx bun.IDB, limit int) (bool, error) {
 	if _, err := fixed(tx, `DELETE FROM recall_items WHERE kind = 'fact' AND ?1
@@ -183,19 +226,17 @@ func indexFacts(ctx context.Context, tx bun.IDB, limit int) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	for _, r := range rows {
+	items := make([]recall.Item, len(rows))
+	for i, r := range rows {
 		labels, err := decodeLabels(r.Labels)
 		if err != nil {
 			return false, err
 		}
-		it := recall.Item{
+		items[i] = recall.Item{
 			Kind: agent.MemoryFact, Ref: string(r.ID), Time: fromMicros(r.Said), Weight: r.Weight, Labels: labels, Text: r.Text, Lead: r.Names,
 		}
-		if err := putItem(ctx, tx, it); err != nil {
-			return false, err
-		}
 	}
-	return len(rows) == limit, nil
+	return len(rows) == limit, putItems(ctx, tx, items)
 }
 
 // indexEpisodes makes the items of episodes that have none. An episode is of no thread here: it is not one of its turns.
@@ -216,15 +257,13 @@ func indexEpisodes(ctx context.Context, tx bun.IDB, limit int) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	for _, r := range rows {
+	items := make([]recall.Item, len(rows))
+	for i, r := range rows {
 		labels, err := decodeLabels(r.Labels)
 		if err != nil {
 			return false, err
 		}
-		it := recall.Item{Kind: agent.MemoryEpisode, Ref: string(r.Thread), Time: fromMicros(r.Ended), Weight: 0.5, Labels: labels, Text: r.Text}
-		if err := putItem(ctx, tx, it); err != nil {
-			return false, err
-		}
+		items[i] = recall.Item{Kind: agent.MemoryEpisode, Ref: string(r.Thread), Time: fromMicros(r.Ended), Weight: 0.5, Labels: labels, Text: r.Text}
 	}
-	return len(rows) == limit, nil
+	return len(rows) == limit, putItems(ctx, tx, items)
 }

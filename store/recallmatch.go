@@ -2,12 +2,13 @@ package store
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"strconv"
 	"strings"
 
 	"github.com/uptrace/bun"
 
-	"ash/agent/memory/lexis"
 	"ash/agent/memory/recall"
 )
 
@@ -18,40 +19,39 @@ func (s *Store) Extent(ctx context.Context) (recall.Extent, error) {
 	return e, s.translate(err)
 }
 
-// Outline implements recall.Index.
-func (s *Store) Outline(ctx context.Context, after int64) ([]recall.Line, error) {
-	var rows []recallRow
-	err := fixed(s.reader, `SELECT seq, kind, thread, place, section, time, weight, words, marks, speaker FROM recall_items
-		WHERE seq > ?1 ORDER BY seq`, after).Scan(ctx, &rows)
+// Outline implements recall.Index. It reads row by row: there may be very many.
+func (s *Store) Outline(ctx context.Context, after int64, each func(recall.Line)) error {
+	rows, err := bound{s.reader.DB, []any{after}}.QueryContext(ctx, `SELECT seq, kind, ifnull(thread, ''), place, section, time, weight, words, marks, speaker
+		FROM recall_items WHERE seq > ?1 ORDER BY seq`)
 	if err != nil {
-		return nil, s.translate(err)
+		return s.translate(err)
 	}
-	lines := make([]recall.Line, len(rows))
-	for i, r := range rows {
-		lines[i] = recall.Line{
-			Seq: r.Seq, Kind: r.Kind, Thread: r.Thread, Place: r.Place, Section: r.Section, Time: fromMicros(r.Time),
-			Weight: r.Weight, Words: r.Words, Marks: lexis.Marks(r.Marks), Speaker: r.Speaker,
+	var (
+		l    recall.Line
+		time int64
+	)
+	for rows.Next() {
+		if err := rows.Scan(&l.Seq, &l.Kind, &l.Thread, &l.Place, &l.Section, &time, &l.Weight, &l.Words, &l.Marks, &l.Speaker); err != nil {
+			return s.translate(errors.Join(err, rows.Close()))
 		}
+		l.Time = fromMicros(time)
+		each(l)
 	}
-	return lines, nil
+	return s.translate(errors.Join(rows.Err(), rows.Close()))
 }
 
-// Postings implements recall.Index. The words stand inside quotes: they can be nothing but words to SQLite.
+// Postings implements recall.Index. Words with the same limit are asked for in one statement, which costs a good part less than
+// one each.
 func (s *Store) Postings(ctx context.Context, words []string, limits []int) ([][]int64, error) {
 	lists := make([][]int64, len(words))
+	same := map[int][]int{}
+	for i, limit := range limits {
+		same[limit] = append(same[limit], i)
+	}
 	err := s.read(ctx, func(ctx context.Context, tx bun.IDB) error {
-		for i, w := range words {
-			quoted := `"` + strings.ReplaceAll(clean(w), `"`, " ") + `"`
-			var packed *string
-			err := fixed(tx, `SELECT group_concat(rowid, ' ') FROM (SELECT rowid FROM recall_fts WHERE recall_fts MATCH ?1
-				ORDER BY rowid DESC LIMIT ?2)`, quoted, limits[i]).Scan(ctx, &packed)
-			if err != nil {
+		for limit, places := range same {
+			if err := postings(ctx, tx, words, places, limit, lists); err != nil {
 				return err
-			}
-			if packed != nil {
-				if lists[i], err = unpack(*packed); err != nil {
-					return err
-				}
 			}
 		}
 		return nil
@@ -59,8 +59,39 @@ func (s *Store) Postings(ctx context.Context, words []string, limits []int) ([][
 	return lists, err
 }
 
+// postings fills in the lists of the words at places. The words stand inside quotes: they can be nothing but words to SQLite. Without
+// the inner SELECT it would make a new plan for each limit.
+func postings(ctx context.Context, tx bun.IDB, words []string, places []int, limit int, lists [][]int64) error {
+	quoted := make([]string, len(places))
+	for i, at := range places {
+		quoted[i] = `"` + strings.ReplaceAll(clean(words[at]), `"`, " ") + `"`
+	}
+	text, err := toJSON(quoted)
+	if err != nil {
+		return err
+	}
+	var packed []string
+	err = fixed(tx, `SELECT ifnull((SELECT group_concat(rowid, ' ') FROM (SELECT rowid FROM recall_fts WHERE recall_fts MATCH j.value
+			ORDER BY rowid DESC LIMIT (SELECT ?2))), '') FROM json_each(?1) j ORDER BY j.key`, text, limit).Scan(ctx, &packed)
+	if err != nil {
+		return err
+	}
+	if len(packed) != len(places) {
+		return fmt.Errorf("%d postings for %d words", len(packed), len(places))
+	}
+	for i, at := range places {
+		if lists[at], err = unpack(packed[i]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // unpack reads numbers with spaces between: one row of text costs far less than a row for each number.
 func unpack(packed string) ([]int64, error) {
+	if packed == "" {
+		return nil, nil
+	}
 	list := make([]int64, 0, 1+strings.Count(packed, " "))
 	for field := range strings.SplitSeq(packed, " ") {
 		n, err := strconv.ParseInt(field, 10, 64)

@@ -10,4 +10,4 @@
 package lexis
 
 // Version names the rules by which Words cuts.
-const Version = 1
+const Version = 2

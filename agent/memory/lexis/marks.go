@@ -12,6 +12,8 @@ const (
 	HasTime                     // it says when: "last Friday", "in May", "two years ago"
 	HasNumber                   // it counts something
 	First                       // its speaker talks of themselves: "I", "my", "we"
+	Refers                      // it begins with what was named before: "she", "it"
+	HasPlace                    // it names something after "in", "at", "from"
 )
 
 // MarksOf looks at a text.
@@ -30,6 +32,12 @@ func MarksOf(text string) Marks {
 		case "i", "my", "me", "mine", "we", "our", "us", "im", "ive", "ich", "mein", "meine", "wir", "unser", "unsere":
 			m |= First
 		}
+		if i < 6 && refers(w.Text) {
+			m |= Refers
+		}
+		if places(words, i) {
+			m |= HasPlace
+		}
 		if says(words, i) {
 			m |= HasTime
 		}
@@ -38,6 +46,28 @@ func MarksOf(text string) Marks {
 		}
 	}
 	return m
+}
+
+// refers reports whether a word stands for what was named before.
+func refers(w string) bool {
+	switch w {
+	case "he", "she", "they", "him", "her", "his", "them", "their", "it", "that", "those", "er", "sie", "es", "ihn", "ihm", "ihr", "ihre", "das":
+		return true
+	}
+	return false
+}
+
+// places reports whether the word at i is a name after a word that says where.
+func places(words []Word, i int) bool {
+	w := words[i]
+	if i == 0 || len(w.Raw) < 2 || w.Stop || w.Raw[0] < 'A' || w.Raw[0] > 'Z' || monthOf(w.Text) != 0 || weekdayOf(w.Text) >= 0 {
+		return false
+	}
+	switch words[i-1].Text {
+	case "in", "at", "from", "near", "to", "aus", "nach", "bei":
+		return true
+	}
+	return false
 }
 
 // says reports whether the word at i says when.

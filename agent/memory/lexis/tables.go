@@ -4,6 +4,8 @@ import (
 	"embed"
 	"strings"
 	"sync"
+
+	"github.com/blevesearch/snowballstem/german"
 )
 
 //go:embed data/*.txt
@@ -15,6 +17,7 @@ type tables struct {
 	stopGerman  map[string]struct{}
 	irregular   map[string]string   // form → base
 	alike       map[string][]string // stem → stems that mean nearly the same
+	plain       map[string]struct{} // stems
 	members     map[string][]string // stem of a kind ("instrument") → stems of what is of it
 }
 
@@ -22,7 +25,7 @@ type tables struct {
 var load = sync.OnceValue(func() *tables {
 	t := &tables{
 		stopEnglish: set("data/stop-en.txt"), stopGerman: set("data/stop-de.txt"),
-		irregular: map[string]string{}, alike: map[string][]string{}, members: map[string][]string{},
+		irregular: map[string]string{}, plain: map[string]struct{}{}, alike: map[string][]string{}, members: map[string][]string{},
 	}
 	for line := range lines("data/irregular.txt") {
 		for _, form := range line[1:] {
@@ -31,6 +34,14 @@ var load = sync.OnceValue(func() *tables {
 	}
 	s := newStemmer()
 	stem := func(word string) string { return s.stemWith(t.irregular, word) }
+	for line := range lines("data/plain.txt") {
+		for _, w := range line {
+			t.plain[stem(w)] = struct{}{}
+			s.env.SetCurrent(w)
+			german.Stem(s.env)
+			t.plain[s.env.Current()] = struct{}{}
+		}
+	}
 	for line := range lines("data/alike.txt") {
 		for _, a := range line {
 			for _, b := range line {
@@ -117,3 +128,9 @@ func Alike(stem string) []string { return load().alike[stem] }
 
 // Members returns stems of what is of a kind ("instrument": guitar, piano, …), in a fixed order.
 func Members(stem string) []string { return load().members[stem] }
+
+// Plain reports whether a stem is of a word that says little of what a question is about: "do", "happen", "mention".
+func Plain(stem string) bool {
+	_, ok := load().plain[stem]
+	return ok
+}

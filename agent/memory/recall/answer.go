@@ -4,15 +4,55 @@ import (
 	"context"
 	"slices"
 	"strings"
+	"time"
 
 	"ash/agent"
 )
 
-// answer reads the items that were found and makes recollections of them, without doubles, within the budget.
+// answer reads the items that were found and makes recollections of them, without doubles, within the budget. It reads a few
+// more than are wanted, and goes on only where those do not do.
 func (e *Engine) answer(ctx context.Context, s *search, list []scored, query Query, limit int) ([]agent.Recollection, error) {
+	var (
+		out    []agent.Recollection
+		spent  int
+		bodies = map[string]bool{}
+	)
+	for part := range slices.Chunk(list, limit+limit/4+2) {
+		found, err := e.read(ctx, s, part)
+		if err != nil {
+			return nil, err
+		}
+		for _, one := range part {
+			it, ok := found[int64(s.o.lines[one.item].seq)]
+			if !ok || it.Text == "" || !query.admits(it) {
+				continue
+			}
+			body := it.Speaker + "\x00" + it.Body
+			if it.Body != "" && bodies[body] {
+				continue
+			}
+			r := recollection(it, one, s.why(one))
+			if query.Tokens > 0 {
+				cost := Cost(e.tokens, r)
+				if spent+cost > query.Tokens {
+					continue
+				}
+				spent += cost
+			}
+			bodies[body] = true
+			if out = append(out, r); len(out) == limit {
+				return out, nil
+			}
+		}
+	}
+	return out, nil
+}
+
+// read returns items by number.
+func (e *Engine) read(ctx context.Context, s *search, list []scored) (map[int64]Found, error) {
 	seqs := make([]int64, len(list))
 	for i, one := range list {
-		seqs[i] = s.o.lines[one.item].Seq
+		seqs[i] = int64(s.o.lines[one.item].seq)
 	}
 	items, err := e.index.Items(ctx, seqs)
 	if err != nil {
@@ -22,35 +62,7 @@ func (e *Engine) answer(ctx context.Context, s *search, list []scored, query Que
 	for _, it := range items {
 		found[it.Seq] = it
 	}
-	var (
-		out    []agent.Recollection
-		spent  int
-		bodies = map[string]bool{}
-	)
-	for _, one := range list {
-		l := &s.o.lines[one.item]
-		it, ok := found[l.Seq]
-		if !ok || it.Text == "" || !query.admits(it) {
-			continue
-		}
-		double := it.Body != "" && bodies[it.Speaker+"\x00"+it.Body]
-		if double {
-			continue
-		}
-		r := recollection(it, one, s.why(one))
-		if query.Tokens > 0 {
-			cost := Cost(e.tokens, r)
-			if spent+cost > query.Tokens {
-				continue
-			}
-			spent += cost
-		}
-		bodies[it.Speaker+"\x00"+it.Body] = true
-		if out = append(out, r); len(out) == limit {
-			break
-		}
-	}
-	return out, nil
+	return found, nil
 }
 
 // Cost is how much of a bound in tokens a recollection takes.
@@ -102,18 +114,18 @@ func source(it Found) string {
 // why says in a few words what led to an item.
 func (s *search) why(one scored) []string {
 	var own, around []string
+	terms, l := len(s.q.terms), &s.o.lines[one.item]
 	for t, term := range s.q.terms {
-		r := s.own(one.item)
-		if r != nil && r.own[t] > 0 {
+		if row := s.row(one.item); row >= 0 && s.masks[row]&(1<<t) != 0 {
 			word := term.word
-			if v := term.variants[r.by[t]]; v.why != "" {
+			if v := term.variants[s.by[row*terms+t]]; v.why != "" {
 				word = v.stem + " for " + term.word
 			}
 			own = append(own, word)
 			continue
 		}
-		for at := one.item - reach; at <= one.item+reach; at++ {
-			if n := s.own(at); n != nil && n.own[t] > 0 && s.o.beside(at, one.item) {
+		for at := one.item - before; at <= one.item+after; at++ {
+			if row := s.row(at); row >= 0 && s.masks[row]&(1<<t) != 0 && s.o.beside(at, one.item) {
 				around = append(around, term.word)
 				break
 			}
@@ -126,12 +138,11 @@ func (s *search) why(one scored) []string {
 	if len(around) > 0 {
 		why = append(why, "said around it: "+strings.Join(around, ", "))
 	}
-	l := &s.o.lines[one.item]
-	if s.q.speakers[l.Speaker] {
-		why = append(why, "said by "+l.Speaker)
+	if l.speaker != 0 && slices.Contains(s.q.speakers, l.speaker) {
+		why = append(why, "said by "+s.o.names[l.speaker])
 	}
 	for _, span := range s.q.spans {
-		if !l.Time.IsZero() && span.Holds(l.Time, 36*3600*1e9) {
+		if l.minute != unknown && span.Holds(l.time(), 36*time.Hour) {
 			why = append(why, "from the time asked for")
 			break
 		}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 	"unicode/utf8"
 
@@ -37,8 +38,8 @@ type Engine struct {
 	tokens  func(string) int
 	weights weights
 
-	mu    sync.Mutex // guards known
-	known *outline
+	making sync.Mutex // one outline at a time is made
+	known  atomic.Pointer[outline]
 }
 
 // New makes an Engine.
@@ -61,6 +62,7 @@ type Query struct {
 	Kinds  []agent.MemoryKind // only these; nil is all
 	Leave  func(Found) bool   // what to leave out, such as what the prompt holds anyway; nil leaves out nothing
 	Own    bool               // leave out what a stranger may have written
+	Stands bool               // answer from the index as it stands: whoever asks cannot wait for what was said last. See CatchUp
 	Facts  int                // so many facts, at most, come before all else: what was kept to be known must not drown in what was said
 }
 
@@ -72,9 +74,12 @@ func (e *Engine) Recall(ctx context.Context, query Query) ([]agent.Recollection,
 		limit = DefaultLimit
 	}
 	limit = min(limit, MaxLimit)
-	o, err := e.outline(ctx)
-	if err != nil {
-		return nil, err
+	o := e.known.Load()
+	if !query.Stands || o == nil {
+		var err error
+		if o, err = e.outline(ctx); err != nil {
+			return nil, err
+		}
 	}
 	q := analyse(text, o.speakers, e.now(), e.weights)
 	list, s, err := e.find(ctx, o, q, e.weights, 4*limit+20, query)
@@ -95,14 +100,12 @@ func (e *Engine) Reindex(ctx context.Context) error {
 	if err := e.index.Reindex(ctx); err != nil {
 		return err
 	}
-	e.mu.Lock()
-	e.known = nil
-	e.mu.Unlock()
+	e.known.Store(nil)
 	_, err := e.outline(ctx)
 	return err
 }
 
-// CatchUp brings the index up to date; recalls do so themselves.
+// CatchUp brings the index up to date. Recalls do so themselves, but for those that take it as it stands.
 func (e *Engine) CatchUp(ctx context.Context) error {
 	_, err := e.outline(ctx)
 	return err

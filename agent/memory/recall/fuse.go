@@ -1,7 +1,6 @@
 package recall
 
 import (
-	"cmp"
 	"context"
 	"slices"
 )
@@ -56,10 +55,7 @@ func (e *Engine) fuse(ctx context.Context, s *search, query string, list []score
 	for item, rank := range ranks {
 		list = append(list, scored{item: item, score: denseAlone * trust * top * closeness(rank) * s.factor(&s.o.lines[item])})
 	}
-	slices.SortFunc(list, func(a, b scored) int {
-		return cmp.Or(cmp.Compare(b.score, a.score), cmp.Compare(s.o.lines[a.item].Seq, s.o.lines[b.item].Seq))
-	})
-	return list[:min(len(list), limit)], nil
+	return s.sorted(list, limit), nil
 }
 
 // closeness falls with the rank: 1 for the nearest, half for the tenth.

@@ -3,77 +3,190 @@ package recall
 import (
 	"cmp"
 	"context"
+	"math"
 	"slices"
-	"strings"
-
-	"ash/agent/memory/lexis"
+	"time"
 
 	"ash/agent"
+	"ash/agent/memory/lexis"
 )
 
-// catchBatch is how many items are made in one transaction.
-const catchBatch = 500
+const (
+	// catchBatch is how many items are made in one transaction.
+	catchBatch = 500
+	// unknown is the minute of an item whose time nobody knows.
+	unknown = math.MinInt32
+	// maxVoices bounds how many of those who speak in a thread are known to speak there.
+	maxVoices = 64
+)
+
+// line is an item as ranking needs it: 40 bytes, because there is one for each as long as Ash runs. What is long stands in the
+// tables of the outline.
+type line struct {
+	seq, place, section int32
+	minute              int32 // since 1970, or unknown
+	thread              int32 // in threads, 0 for none
+	sitting             int32 // in sittings, 0 for none
+	speaker             int32 // in names, 0 for none
+	weight              float32
+	words               uint16
+	marks               uint16
+	kind                uint8 // in kinds
+}
+
+// thread is a conversation and who speaks in it.
+type thread struct {
+	id     agent.ID
+	voices []int32
+}
 
 // outline is every item as ranking needs it, in the order of their threads. A new one is made when the index changes:
 // an outline never changes, so a recall reads one undisturbed.
 type outline struct {
 	extent   Extent
-	lines    []Line              // by thread and place
-	numbers  []int32             // number of an item → its index in lines, -1 for none
-	speakers map[string][]string // a name, or a part of one, folded → the names as they stand
-	threads  map[agent.ID]map[string]bool
-	average  float64 // words of a message
-	newest   int64   // seconds
+	lines    []line  // by thread and place
+	numbers  []int32 // number of an item → its index in lines, -1 for none
+	sittings []int32 // where each begins in lines
+	kinds    []agent.MemoryKind
+	threads  []thread
+	names    []string           // of those who speak
+	speakers map[string][]int32 // a name, or a part of one, folded → who it may be
+	average  float64            // words of a message
+	newest   int32              // the latest minute
 }
 
-// makeOutline puts lines in order.
-func makeOutline(e Extent, all []Line) *outline {
-	o := &outline{extent: e, speakers: map[string][]string{}, threads: map[agent.ID]map[string]bool{}}
-	slices.SortFunc(all, func(a, b Line) int {
-		return cmp.Or(cmp.Compare(a.Thread, b.Thread), cmp.Compare(a.Place, b.Place), cmp.Compare(a.Seq, b.Seq))
-	})
-	names := map[string]string{}
-	words, messages := 0, 0
-	o.numbers = make([]int32, e.Last+1)
-	for i := range o.numbers {
-		o.numbers[i] = -1
+// draft is an outline in the making.
+type draft struct {
+	*outline
+	added   []line
+	kindOf  map[agent.MemoryKind]uint8
+	nameOf  map[string]int32
+	whichOf map[agent.ID]int32
+}
+
+// begin makes a draft on top of what is known; nil is nothing.
+func begin(known *outline) *draft {
+	d := &draft{
+		outline: &outline{threads: []thread{{}}, names: []string{""}},
+		kindOf:  map[agent.MemoryKind]uint8{}, nameOf: map[string]int32{}, whichOf: map[agent.ID]int32{},
 	}
-	o.lines = make([]Line, len(all))
-	for i, l := range all {
-		if l.Speaker != "" {
-			if _, ok := names[l.Speaker]; !ok {
-				names[l.Speaker] = strings.Clone(l.Speaker)
-			}
-			l.Speaker = names[l.Speaker]
-			t := o.threads[l.Thread]
-			if t == nil {
-				t = map[string]bool{}
-				o.threads[l.Thread] = t
-			}
-			t[l.Speaker] = true
+	if known != nil {
+		d.kinds, d.threads, d.names = slices.Clone(known.kinds), slices.Clone(known.threads), slices.Clone(known.names)
+	}
+	for i, k := range d.kinds {
+		d.kindOf[k] = uint8(i) //nolint:gosec // there are four
+	}
+	for i, n := range d.names {
+		d.nameOf[n] = int32(i) //nolint:gosec // at most one for each item
+	}
+	for i, t := range d.threads {
+		d.whichOf[t.id] = int32(i) //nolint:gosec // at most one for each item
+	}
+	return d
+}
+
+// take adds a line as it is read.
+func (d *draft) take(l Line) {
+	kind, ok := d.kindOf[l.Kind]
+	if !ok {
+		kind = uint8(len(d.kinds)) //nolint:gosec // there are four
+		d.kinds, d.kindOf[l.Kind] = append(d.kinds, l.Kind), kind
+	}
+	name, ok := d.nameOf[l.Speaker]
+	if !ok {
+		name = narrow(int64(len(d.names)))
+		d.names, d.nameOf[l.Speaker] = append(d.names, l.Speaker), name
+	}
+	which, ok := d.whichOf[l.Thread]
+	if !ok {
+		which = narrow(int64(len(d.threads)))
+		d.threads, d.whichOf[l.Thread] = append(d.threads, thread{id: l.Thread}), which
+	}
+	minute := int32(unknown)
+	if !l.Time.IsZero() {
+		minute = narrow(l.Time.Unix() / 60)
+	}
+	d.added = append(d.added, line{
+		seq: narrow(l.Seq), place: narrow(l.Place), section: narrow(l.Section), minute: minute, thread: which, speaker: name,
+		weight: float32(l.Weight), words: uint16(min(l.Words, math.MaxUint16)), marks: uint16(l.Marks), kind: kind, //nolint:gosec // bounded
+	})
+}
+
+// narrow keeps a number in 32 bits. Numbers of rows and minutes stay far below.
+func narrow(n int64) int32 { return int32(max(math.MinInt32+1, min(n, math.MaxInt32))) } //nolint:gosec // bounded
+
+// done puts the lines in order and closes the draft.
+func (d *draft) done(e Extent, known *outline) *outline {
+	d.extent = e
+	order := func(a, b line) int {
+		return cmp.Or(cmp.Compare(a.thread, b.thread), cmp.Compare(a.place, b.place), cmp.Compare(a.seq, b.seq))
+	}
+	slices.SortFunc(d.added, order)
+	d.lines = d.added
+	if known != nil && len(known.lines) > 0 {
+		d.lines = merge(known.lines, d.added, order)
+	}
+	d.numbers = make([]int32, min(e.Last, math.MaxInt32-1)+1)
+	for i := range d.numbers {
+		d.numbers[i] = -1
+	}
+	d.sittings = []int32{0}
+	words, messages := 0, 0
+	for i := range d.lines {
+		l := &d.lines[i]
+		if int(l.seq) < len(d.numbers) {
+			d.numbers[l.seq] = int32(i) //nolint:gosec // an index of lines
 		}
-		o.lines[i] = l
-		if l.Seq < int64(len(o.numbers)) {
-			o.numbers[l.Seq] = int32(i)
+		d.seat(i, l)
+		if t := &d.threads[l.thread]; l.speaker != 0 && len(t.voices) < maxVoices && !slices.Contains(t.voices, l.speaker) {
+			t.voices = append(slices.Clip(t.voices), l.speaker)
 		}
-		if l.Kind == agent.MemoryMessage {
-			words += l.Words
+		if d.kind(l) == agent.MemoryMessage {
+			words += int(l.words)
 			messages++
 		}
-		o.newest = max(o.newest, l.Time.Unix())
+		d.newest = max(d.newest, l.minute)
 	}
-	o.average = max(1, float64(words)/float64(max(messages, 1)))
-	for name := range names {
+	d.average = max(1, float64(words)/float64(max(messages, 1)))
+	if known != nil && len(known.names) == len(d.names) {
+		d.speakers = known.speakers
+		return d.outline
+	}
+	d.speakers = map[string][]int32{}
+	for i, name := range d.names {
 		for _, w := range lexis.Words(name) {
-			if len(w.Text) > 1 {
-				o.speakers[w.Text] = append(o.speakers[w.Text], name)
+			if len(w.Text) > 1 && !slices.Contains(d.speakers[w.Text], int32(i)) { //nolint:gosec // an index of names
+				d.speakers[w.Text] = append(d.speakers[w.Text], int32(i)) //nolint:gosec // an index of names
 			}
 		}
 	}
-	for _, list := range o.speakers {
-		slices.Sort(list)
+	return d.outline
+}
+
+// seat finds the sitting of the i-th line.
+func (d *draft) seat(i int, l *line) {
+	switch {
+	case l.section == 0:
+		l.sitting = 0
+	case i > 0 && d.lines[i-1].section == l.section && d.lines[i-1].thread == l.thread:
+		l.sitting = d.lines[i-1].sitting
+	default:
+		l.sitting = narrow(int64(len(d.sittings)))
+		d.sittings = append(d.sittings, int32(i)) //nolint:gosec // an index of lines
 	}
-	return o
+}
+
+// merge makes one of two lists in order.
+func merge(a, b []line, order func(a, b line) int) []line {
+	all := make([]line, 0, len(a)+len(b))
+	for len(a) > 0 && len(b) > 0 {
+		if order(a[0], b[0]) <= 0 {
+			all, a = append(all, a[0]), a[1:]
+		} else {
+			all, b = append(all, b[0]), b[1:]
+		}
+	}
+	return append(append(all, a...), b...)
 }
 
 // index returns where the item of a number stands; false when it came after the outline was made.
@@ -84,16 +197,29 @@ func (o *outline) index(seq int64) (int32, bool) {
 	return o.numbers[seq], true
 }
 
-// beside reports whether two neighbours in the order are of one sitting.
+// kind returns what an item is.
+func (o *outline) kind(l *line) agent.MemoryKind { return o.kinds[l.kind] }
+
+// time returns when an item was said, to the minute; zero is unknown.
+func (l *line) time() time.Time {
+	if l.minute == unknown {
+		return time.Time{}
+	}
+	return time.Unix(60*int64(l.minute), 0).UTC()
+}
+
+// beside reports whether two items stand in one sitting.
 func (o *outline) beside(a, b int) bool {
-	return a >= 0 && b >= 0 && a < len(o.lines) && b < len(o.lines) && o.lines[a].Section != 0 &&
-		o.lines[a].Section == o.lines[b].Section && o.lines[a].Thread == o.lines[b].Thread
+	return a >= 0 && b >= 0 && a < len(o.lines) && b < len(o.lines) && o.lines[a].sitting != 0 && o.lines[a].sitting == o.lines[b].sitting
 }
 
 // outline returns the outline of the index as it is now, after bringing the index up to date.
 func (e *Engine) outline(ctx context.Context) (*outline, error) {
-	for {
+	for bulk := false; ; bulk = true {
 		more, err := e.index.CatchUp(ctx, catchBatch)
+		if err == nil && !more && bulk {
+			err = e.index.Settle(ctx)
+		}
 		if err != nil {
 			return nil, err
 		}
@@ -101,31 +227,38 @@ func (e *Engine) outline(ctx context.Context) (*outline, error) {
 			break
 		}
 	}
-	e.mu.Lock()
-	defer e.mu.Unlock()
+	e.making.Lock()
+	defer e.making.Unlock()
 	extent, err := e.index.Extent(ctx)
 	if err != nil {
 		return nil, err
 	}
-	if e.known != nil && e.known.extent == extent {
-		return e.known, nil
+	known := e.known.Load()
+	if known != nil && known.extent == extent {
+		return known, nil
 	}
-	var lines []Line
-	if o := e.known; o != nil && extent.Last > o.extent.Last && extent.Count > o.extent.Count {
-		lines, err = e.index.Outline(ctx, o.extent.Last)
-		if err == nil && int64(len(lines)+len(o.lines)) == extent.Count {
-			all := make([]Line, 0, extent.Count)
-			all = append(all, o.lines...)
-			e.known = makeOutline(extent, append(all, lines...))
-			return e.known, nil
-		}
-	}
-	if err == nil {
-		lines, err = e.index.Outline(ctx, 0)
-	}
+	o, err := e.draw(ctx, known, extent)
 	if err != nil {
 		return nil, err
 	}
-	e.known = makeOutline(extent, lines)
-	return e.known, nil
+	e.known.Store(o)
+	return o, nil
+}
+
+// draw makes an outline: of what is known and what is new, where nothing but new items came.
+func (e *Engine) draw(ctx context.Context, known *outline, extent Extent) (*outline, error) {
+	if known != nil && extent.Last > known.extent.Last && extent.Count > known.extent.Count {
+		d := begin(known)
+		if err := e.index.Outline(ctx, known.extent.Last, d.take); err != nil {
+			return nil, err
+		}
+		if int64(len(d.added)+len(known.lines)) == extent.Count {
+			return d.done(extent, known), nil
+		}
+	}
+	d := begin(nil)
+	if err := e.index.Outline(ctx, 0, d.take); err != nil {
+		return nil, err
+	}
+	return d.done(extent, nil), nil
 }

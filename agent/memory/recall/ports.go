@@ -12,12 +12,14 @@ import (
 type Index interface {
 	// CatchUp makes the items of what is not indexed yet, at most limit of them, and says whether there is more.
 	CatchUp(ctx context.Context, limit int) (more bool, err error)
+	// Settle puts in order what CatchUp added in bulk: questions are answered quicker.
+	Settle(ctx context.Context) error
 	// Reindex forgets every item, so that CatchUp makes them anew.
 	Reindex(ctx context.Context) error
 	// Extent says how many items there are and the highest number of one: cheap, to see whether anything changed.
 	Extent(ctx context.Context) (Extent, error)
-	// Outline returns the lines of the items numbered above after, by number.
-	Outline(ctx context.Context, after int64) ([]Line, error)
+	// Outline hands over the lines of the items numbered above after, by number.
+	Outline(ctx context.Context, after int64, each func(Line)) error
 	// Postings returns, for each of words, the numbers of the newest items that hold it, at most as many as its limit says, the newest first.
 	Postings(ctx context.Context, words []string, limits []int) ([][]int64, error)
 	// Items returns items by number. Those that are gone, or of deleted threads, are left out.

@@ -34,20 +34,21 @@ type wants int
 const (
 	wantsTime wants = 1 << iota
 	wantsNumber
+	wantsPlace
 )
 
 // question is what a query asks for.
 type question struct {
 	terms    []term
-	speakers map[string]bool // names as the outline has them
+	speakers []int32 // whom it names, as the outline numbers them, in order
 	spans    []lexis.Span
 	wants    wants
 }
 
-// analyse takes a query apart. speakers are the names of those who speak in the index, folded, with the names as they stand there.
-func analyse(query string, speakers map[string][]string, now time.Time, w weights) question {
+// analyse takes a query apart. speakers are the names of those who speak in the index, folded.
+func analyse(query string, speakers map[string][]int32, now time.Time, w weights) question {
 	words := lexis.Words(query)
-	q := question{speakers: map[string]bool{}, spans: lexis.Spans(words, now), wants: wantsOf(words)}
+	q := question{spans: lexis.Spans(words, now), wants: wantsOf(words)}
 	dates := map[int]bool{}
 	for _, s := range q.spans {
 		for i := s.Words[0]; i < s.Words[1]; i++ {
@@ -58,7 +59,9 @@ func analyse(query string, speakers map[string][]string, now time.Time, w weight
 	for i, word := range words {
 		if names := speakers[word.Text]; len(names) > 0 && !word.Stop {
 			for _, n := range names {
-				q.speakers[n] = true
+				if !slices.Contains(q.speakers, n) {
+					q.speakers = append(q.speakers, n)
+				}
 			}
 			continue
 		}
@@ -72,6 +75,8 @@ func analyse(query string, speakers map[string][]string, now time.Time, w weight
 			t.weight = w.dateWord
 		case asking(words, i):
 			t.weight = w.askingWord
+		case lexis.Plain(word.Stem):
+			t.weight = w.plainWord
 		case word.Raw != word.Text && i > 0: // a name, most likely
 			t.weight = w.nameWord
 		}
@@ -122,6 +127,8 @@ func wantsOf(words []lexis.Word) wants {
 			case "year", "month", "day", "date", "time", "week", "weekend", "jahr", "monat", "tag":
 				w |= wantsTime
 			}
+		case "where", "wo", "wohin", "woher":
+			w |= wantsPlace
 		case "since", "seit":
 			w |= wantsTime
 		case "wieviel", "wieviele", "wie":

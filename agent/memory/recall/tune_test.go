@@ -23,11 +23,15 @@ func gain(t testing.TB, c conversation, e *recall.Engine) float64 {
 			of++
 			rank := slices.IndexFunc(hits, func(r agentRecollection) bool { return r.External == turn })
 			if rank >= 0 {
-				sum += 0.85/(1+math.Exp(float64(rank-9)/1.5)) + 0.15/float64(rank+1)
+				sum += fade(rank)
 			}
 		}
 	}
 	return 100 * sum / float64(of)
+}
+
+func fade(rank int) float64 {
+	return 0.85/(1+math.Exp(float64(rank-9)/1.5)) + 0.15/float64(rank+1)
 }
 
 // TestTune looks for better weights on the tuning half: ASH_TUNE=1 go test -run TestTune -v.
@@ -63,7 +67,7 @@ func TestMisses(t *testing.T) {
 	if os.Getenv("ASH_TUNE") == "" {
 		t.Skip("a tool: set ASH_TUNE=1")
 	}
-	c := read(t, "tune")
+	c := read(t, os.Getenv("ASH_TUNE"))
 	e := recall.New(recall.Options{Index: opened(t, c)})
 	texts := map[string]string{}
 	for _, m := range c.turns {
@@ -78,6 +82,9 @@ func TestMisses(t *testing.T) {
 			rank := slices.IndexFunc(hits, func(r agentRecollection) bool { return r.External == turn })
 			if rank < 0 || rank >= 10 {
 				t.Logf("%s %s\n   %d: %s", q.kind, q.text, rank, texts[turn])
+				for _, h := range hits[:min(3, len(hits))] {
+					t.Logf("      %.2f %s (%s)", h.Score, texts[h.External], h.Why)
+				}
 			}
 		}
 	}
