@@ -133,6 +133,7 @@ func (m *mind) Recall(ctx context.Context, r agent.PromptRequest) ([]agent.Recol
 	if items, ok := m.known(newest.ID); ok {
 		return items, nil
 	}
+	latest, room := m.latest(ctx, r, room)
 	// Twice as much as there is room for: what holds no longer is left out of it.
 	beside := besidePath(r.Path)
 	query := recall.Query{
@@ -150,10 +151,11 @@ func (m *mind) Recall(ctx context.Context, r agent.PromptRequest) ([]agent.Recol
 		m.log.Warn("nothing could be recalled", "thread", r.Thread.ID, "error", err)
 		return nil, nil
 	}
-	items = within(items, recall.DefaultLimit, room)
+	items = withinRoom(items, recall.DefaultLimit, room)
 	for i := range items {
 		items[i].Labels = items[i].Labels.Union(remembered)
 	}
+	items = alsoAtHand(items, latest)
 	m.keep(newest.ID, items)
 	return items, nil
 }
@@ -178,7 +180,7 @@ func askingWord(w string) bool {
 }
 
 // within returns the first of items, at most n, that together have room in so many tokens. What is too long gives way to what follows.
-func within(items []agent.Recollection, n, tokens int) []agent.Recollection {
+func withinRoom(items []agent.Recollection, n, tokens int) []agent.Recollection {
 	out := make([]agent.Recollection, 0, n)
 	for _, r := range items {
 		if cost := recall.Cost(prompt.Tokens, r); cost <= tokens && len(out) < n {

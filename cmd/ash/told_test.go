@@ -4,6 +4,7 @@ import (
 	"context"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -18,7 +19,10 @@ func mindful(t *testing.T, overrides ...config.Override) *claim {
 	t.Helper()
 	home := t.TempDir()
 	must(t, os.Chmod(home, 0o700))
-	a, err := openApp(t.Context(), home, append(overrides, config.Override{Key: "memory.rest", Value: "1h", Flag: "test"}), true)
+	if !slices.ContainsFunc(overrides, func(o config.Override) bool { return o.Key == "memory.rest" }) {
+		overrides = append(overrides, config.Override{Key: "memory.rest", Value: "1h", Flag: "test"})
+	}
+	a, err := openApp(t.Context(), home, overrides, true)
 	must(t, err)
 	t.Cleanup(func() {
 		if err := a.closeSoon(context.Background()); err != nil {
