@@ -46,6 +46,8 @@ type Memory struct {
 type FactReader interface {
 	// Fact returns one fact, whatever its status; CodeNotFound once it is forgotten.
 	Fact(ctx context.Context, id agent.ID) (agent.Fact, error)
+	// FactList returns facts by id, in the order of ids, whatever their status; those that are gone are left out.
+	FactList(ctx context.Context, ids []agent.ID) ([]agent.Fact, error)
 	// Facts returns a page of facts, the latest said first; next is "" on the last one.
 	Facts(ctx context.Context, f agent.FactFilter) (page []agent.Fact, next string, err error)
 	// FactChain returns a fact with all that led to it and all that took its place, the oldest first.
@@ -225,14 +227,15 @@ func (h *Memory) search(c echo.Context, page *pages.Memory, filter agent.FactFil
 	}
 	p := h.presentMemory(c)
 	p.words, p.back = soughtWords(page.Query), c.Request().URL.RequestURI()
+	facts, err := h.factsIn(ctx, found)
+	if err != nil {
+		return err
+	}
 	var fits []foundMemory
 	for _, r := range found {
-		f, ok, err := h.fits(ctx, r, page.Tab, filter, narrow)
-		if err != nil {
-			return err
-		}
-		if ok {
-			fits = append(fits, foundMemory{r, f})
+		x := foundMemory{r, facts[agent.ID(r.Ref)]}
+		if x.fits(page.Tab, filter, narrow) {
+			fits = append(fits, x)
 		}
 	}
 	for _, x := range fits[min(skip, len(fits)):min(skip+foundPage, len(fits))] {
@@ -254,22 +257,31 @@ type foundMemory struct {
 	fact *agent.Fact
 }
 
+// factsIn reads the facts among what was recalled, in one go.
+func (h *Memory) factsIn(ctx context.Context, found []agent.Recollection) (map[agent.ID]*agent.Fact, error) {
+	var ids []agent.ID
+	for _, r := range found {
+		if r.Kind == agent.MemoryFact {
+			ids = append(ids, agent.ID(r.Ref))
+		}
+	}
+	list, err := h.Facts.FactList(ctx, ids)
+	out := make(map[agent.ID]*agent.Fact, len(list))
+	for i := range list {
+		out[list[i].ID] = &list[i]
+	}
+	return out, err
+}
+
 // fits reports whether something recalled belongs on the page. A fact that went meanwhile does not.
-func (h *Memory) fits(ctx context.Context, r agent.Recollection, tab pages.MemoryTab, f agent.FactFilter, narrow bool) (*agent.Fact, bool, error) {
-	if r.Kind != agent.MemoryFact {
-		ofTab := tab == pages.TabAll || tab == pages.TabEpisodes && r.Kind != agent.MemoryNote
-		timed := (f.From.IsZero() || !r.Time.Before(f.From)) && (f.To.IsZero() || r.Time.Before(f.To))
-		facts := f.Entity != "" || f.Source != "" || f.Pinned
-		return nil, ofTab && !(narrow && (facts || !timed)), nil
+func (x foundMemory) fits(tab pages.MemoryTab, f agent.FactFilter, narrow bool) bool {
+	if x.Kind == agent.MemoryFact {
+		return x.fact != nil && tab != pages.TabEpisodes && selects(f, *x.fact)
 	}
-	fact, err := h.Facts.Fact(ctx, agent.ID(r.Ref))
-	if agent.CodeOf(err) == agent.CodeNotFound {
-		return nil, false, nil
-	}
-	if err != nil {
-		return nil, false, err
-	}
-	return &fact, tab != pages.TabEpisodes && selects(f, fact), nil
+	ofTab := tab == pages.TabAll || tab == pages.TabEpisodes && x.Kind != agent.MemoryNote
+	timed := (f.From.IsZero() || !x.Time.Before(f.From)) && (f.To.IsZero() || x.Time.Before(f.To))
+	facts := f.Entity != "" || f.Source != "" || f.Pinned
+	return ofTab && !(narrow && (facts || !timed))
 }
 
 // selects reports whether a filter takes a fact.
