@@ -65,6 +65,7 @@ type app struct {
 	providers *llm.Providers
 	hands     *hands
 	mind      *mind
+	sizes     *sizes
 	works     works
 	feed      *feed.Feed
 	engine    *agent.Engine
@@ -144,6 +145,7 @@ func (a *app) start() {
 	a.mind = newMind(a.store, a.owner.ID, func() config.Config { return a.config.Current().Config() }, a.log)
 	a.mind.proposed = func() { a.feed.Publish(agent.Envelope{Event: agent.MemoryEvent{Waiting: true}}) }
 	a.mind.openNotes(ctx)
+	a.sizes = newSizes(a.store, a.log)
 	helping := &helpers{store: a.store, feed: a.feed}
 	a.hands = newHands(material{
 		home: a.home, settings: func() config.Config { return a.config.Current().Config() },
@@ -170,6 +172,8 @@ func (a *app) start() {
 	a.beside.Go(func() { a.keepUp(ctx) })
 	a.beside.Go(func() { a.tidy(ctx) })
 	a.beside.Go(func() { a.keepMind(ctx) })
+	a.beside.Go(func() { a.takeUp(ctx) })
+	a.beside.Go(func() { a.sizes.run(ctx) })
 	a.beside.Go(func() { a.learnOn(ctx) })
 	a.beside.Go(func() { a.useEmbedder(ctx) })
 	a.beside.Go(func() { a.minders(ctx) })
