@@ -120,11 +120,11 @@ func printLeft(cmd *cobra.Command, left archive.Left) error {
 		n    int
 		what string
 	}{
-		{left.Branches, "messages of variants that were not shown last"},
-		{left.Hidden, "instructions, tool calls, results and pieces of reasoning"},
-		{left.Empty, "messages without text"},
+		{left.Branches, "of variants that were not shown last"},
+		{left.Hidden, "that were never shown: instructions, tool calls, results, reasoning"},
+		{left.Empty, "without text"},
 		{left.Files, "pictures and files"},
-		{len(left.Unreadable) + left.More, "things that could not be read"},
+		{len(left.Unreadable) + left.More, "that cannot be read"},
 	} {
 		if x.n == 0 {
 			continue

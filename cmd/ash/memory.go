@@ -138,7 +138,7 @@ func factPrinter(out io.Writer, asJSON bool) func([]handlers.ControlFact, bool, 
 	return func(page []handlers.ControlFact, last, more bool) error {
 		for _, f := range page {
 			none = false
-			fmt.Fprintf(w, "%s\t%s\t%s\t%s\n", f.Short, f.Said.Format(time.DateOnly), kindWord(f.Fact), oneLine(f.Text, listWidth))
+			fmt.Fprintf(w, "%s\t%s\t%s\t%s\n", f.Short, f.Said.Local().Format(time.DateOnly), kindWord(f.Fact), oneLine(f.Text, listWidth))
 		}
 		if !last {
 			return nil
@@ -343,7 +343,7 @@ func printMemory(out io.Writer, d handlers.ControlDetail) error {
 		if x.ID == f.ID {
 			mark = "*"
 		}
-		if _, err := fmt.Fprintf(out, "%s %s  %s  %s  %s\n", mark, x.Short, x.Said.Format(time.DateOnly), x.Status, oneLine(x.Text, listWidth)); err != nil {
+		if _, err := fmt.Fprintf(out, "%s %s  %s  %s  %s\n", mark, x.Short, x.Said.Local().Format(time.DateOnly), x.Status, oneLine(x.Text, listWidth)); err != nil {
 			return err
 		}
 	}

@@ -197,18 +197,18 @@ func printTaken(out io.Writer, t archive.Taken, dry bool) error {
 	lines := []string{fmt.Sprintf("%s: %s, %s, %s, %s, %s.", head, counted(t.Facts, "new memory", "new memories"),
 		counted(t.Changed, "newer state", "newer states"), counted(t.Episodes, "conversation summed up", "conversations summed up"),
 		counted(t.Proposals, "proposal", "proposals"), counted(t.Notes, "note", "notes"))}
-	add := func(n int, format string) {
+	add := func(n int, one, many, what string) {
 		if n > 0 {
-			lines = append(lines, fmt.Sprintf(format, n))
+			lines = append(lines, counted(n, one, many)+" "+what)
 		}
 	}
-	add(t.Known, "%d memories were there already.")
-	add(t.Merged, "%d said the same as memories that were there, and are their history.")
-	add(t.NotesKnown, "%d notes were there already.")
-	add(t.Forgotten, "%d were left out: they were forgotten here.")
-	add(t.Tombstones, "%d forgotten things are kept from being learned here, too.")
-	add(t.Keyless, "%d of them only where their key is: the archive was made for others.")
-	add(t.ToldAgain, "%d things that were forgotten there are remembered here. They stay; forget them here if you want that.")
+	add(t.Known, "memory", "memories", "there already.")
+	add(t.Merged, "memory", "memories", "that said the same as what was there: kept as its history.")
+	add(t.NotesKnown, "note", "notes", "there already.")
+	add(t.Forgotten, "thing", "things", "left out: forgotten here.")
+	add(t.Tombstones, "forgotten thing", "forgotten things", "kept from being learned here, too.")
+	add(t.Keyless, "of them", "of them", "only where the key is: the archive was made for others.")
+	add(t.ToldAgain, "thing", "things", "forgotten there and remembered here: kept. Forget it here, too, if you want that.")
 	for _, x := range []struct {
 		title string
 		list  []string
