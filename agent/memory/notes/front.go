@@ -78,6 +78,9 @@ func parseFront(front string) (fields map[string]any, raw json.RawMessage, err e
 	if err := yaml.Unmarshal([]byte(front), &root); err != nil {
 		return nil, nil, inFile(err)
 	}
+	if root.Kind == 0 { // nothing but comments
+		return nil, nil, nil
+	}
 	value, err := (&plainer{values: maxValues, bytes: maxPlain}).plain(&root, 0)
 	if err != nil {
 		return nil, nil, err

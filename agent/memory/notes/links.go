@@ -55,10 +55,14 @@ func wiki(text string) iter.Seq[wikiLink] {
 
 // wikiIn yields those of a line that begins at a byte of the text.
 func wikiIn(line string, at int, yield func(wikiLink) bool) bool {
+	var code map[int]int
 	for i := 0; i < len(line); {
 		switch {
 		case line[i] == '`':
-			i += codeSpan(line[i:])
+			if code == nil {
+				code = lastRuns(line)
+			}
+			i = behindCode(line, i, code)
 		case line[i] == '\\' && i+1 < len(line) && strings.IndexByte("[!`\\", line[i+1]) >= 0:
 			i += 2
 		case strings.HasPrefix(line[i:], "[["):
@@ -85,21 +89,44 @@ func wikiIn(line string, at int, yield func(wikiLink) bool) bool {
 	return true
 }
 
-// codeSpan is how long the code is that a text begins with, or only its backquotes where it does not end.
-func codeSpan(text string) int {
-	ticks := len(text) - len(strings.TrimLeft(text, "`"))
-	for i := ticks; i < len(text); {
-		next := strings.IndexByte(text[i:], '`')
-		if next < 0 {
-			break
-		}
-		i += next
-		run := len(text[i:]) - len(strings.TrimLeft(text[i:], "`"))
-		if i += run; run == ticks {
-			return i
+// lastRuns says where in a line the last run of so many backquotes begins. So a line full of runs that nothing ends is read once.
+func lastRuns(line string) map[int]int {
+	last := map[int]int{}
+	for at, run := range runs(line, 0) {
+		last[run] = at
+	}
+	return last
+}
+
+// runs yields where runs of backquotes begin, from a byte of the line on, and how long they are.
+func runs(line string, from int) iter.Seq2[int, int] {
+	return func(yield func(int, int) bool) {
+		for i := from; i < len(line); {
+			next := strings.IndexByte(line[i:], '`')
+			if next < 0 {
+				return
+			}
+			i += next
+			run := len(line[i:]) - len(strings.TrimLeft(line[i:], "`"))
+			if !yield(i, run) {
+				return
+			}
+			i += run
 		}
 	}
-	return ticks
+}
+
+// behindCode is where a line goes on behind the code that begins at i, or behind its backquotes alone where it does not end.
+func behindCode(line string, i int, last map[int]int) int {
+	ticks := len(line[i:]) - len(strings.TrimLeft(line[i:], "`"))
+	if last[ticks] > i {
+		for at, run := range runs(line, i+ticks) {
+			if run == ticks {
+				return at + run
+			}
+		}
+	}
+	return i + ticks
 }
 
 func wikiOf(inner string, at int) wikiLink {
