@@ -98,4 +98,6 @@ func TestTheLatestConversationsAreAtHand(t *testing.T) {
 	}
 }
 
-func unquoted(body string) string { return strings.ReplaceAll(strings.ReplaceAll(body, `\u003c`, "<"), `\"`, `"`) }
+func unquoted(body string) string {
+	return strings.ReplaceAll(strings.ReplaceAll(body, `\u003c`, "<"), `\"`, `"`)
+}
