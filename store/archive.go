@@ -31,7 +31,7 @@ type originRow struct {
 // thread, and returns how many were new. What was imported before, by thread and id, is left as it is.
 func (s *Store) ImportMessages(ctx context.Context, list []archive.Message) (added int, err error) {
 	err = s.write(ctx, func(ctx context.Context, tx bun.IDB) error {
-		in := &importing{threads: map[string]*importedThread{}, persons: map[string]agent.ID{}, at: now()}
+		in := &importing{threads: map[string]*importedThread{}, persons: map[string]agent.ID{}, held: map[string]bool{}, at: now()}
 		for _, m := range list {
 			ok, err := in.message(ctx, tx, m)
 			if err != nil {
@@ -56,7 +56,14 @@ type importing struct {
 	persons map[string]agent.ID // by name as it is compared
 	owner   agent.Person
 	at      time.Time
+
+	rows    []messageRow // not stored yet, with their origins
+	origins []originRow
+	held    map[string]bool // those of rows, by thread and id
 }
+
+// importBatch is how many messages are stored in one statement.
+const importBatch = 250
 
 // importedThread is a thread that messages are added to.
 type importedThread struct {
@@ -69,6 +76,9 @@ type importedThread struct {
 // message stores one message, unless it is there.
 func (in *importing) message(ctx context.Context, tx bun.IDB, m archive.Message) (bool, error) {
 	label, external := importChannel+":"+clean(m.Thread), clean(m.ID)
+	if in.held[label+"\x00"+external] {
+		return false, nil
+	}
 	var known int
 	if err := fixed(tx, `SELECT count(*) FROM message_origins WHERE archive = ?1 AND external = ?2`, label, external).Scan(ctx, &known); err != nil || known > 0 {
 		return false, err
@@ -96,7 +106,8 @@ func (in *importing) message(ctx context.Context, tx bun.IDB, m archive.Message)
 	if m.Assistant {
 		message.Role = agent.RoleAssistant
 	}
-	if err := insertMessage(ctx, tx, message); err != nil {
+	row, err := toMessage(message)
+	if err != nil {
 		return false, err
 	}
 	t.Head, t.changed, t.Updated = message.ID, true, max(t.Updated, micros(at))
@@ -104,7 +115,24 @@ func (in *importing) message(ctx context.Context, tx bun.IDB, m archive.Message)
 	if m.Owner {
 		origin.Speaker = "" // the owner has a name of their own
 	}
-	return true, insertRow(ctx, tx, &origin)
+	in.rows, in.origins, in.held[label+"\x00"+external] = append(in.rows, row), append(in.origins, origin), true
+	if len(in.rows) < importBatch {
+		return true, nil
+	}
+	return true, in.store(ctx, tx)
+}
+
+// store stores the messages that wait for it.
+func (in *importing) store(ctx context.Context, tx bun.IDB) error {
+	if err := insertRows(ctx, tx, in.rows); err != nil {
+		return err
+	}
+	if err := insertRows(ctx, tx, in.origins); err != nil {
+		return err
+	}
+	in.rows, in.origins = in.rows[:0], in.origins[:0]
+	clear(in.held)
+	return nil
 }
 
 // author returns who said a message, "" for an assistant, and whether it counts as the owner's own words.
@@ -202,8 +230,11 @@ func (in *importing) person(ctx context.Context, tx bun.IDB, speaker string) (ag
 	return id, id == owner.ID, nil
 }
 
-// finish moves the heads.
+// finish stores what is left and moves the heads.
 func (in *importing) finish(ctx context.Context, tx bun.IDB) error {
+	if err := in.store(ctx, tx); err != nil {
+		return err
+	}
 	for _, t := range in.order {
 		if !t.changed {
 			continue

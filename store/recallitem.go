@@ -42,31 +42,16 @@ type recallRow struct {
 	Text    string           `bun:"text"`
 }
 
-// putItems stores items that are not there yet, all in one statement: each statement that reaches the full-text index through a trigger
-// writes a piece of it of its own, which every later question pays for.
+// putItems stores items that are not there yet.
 func putItems(ctx context.Context, tx bun.IDB, items []recall.Item) error {
-	if len(items) == 0 {
-		return nil
-	}
-	rows := make([][]any, len(items))
+	rows := make([]recallRow, len(items))
 	for i, it := range items {
-		r, err := toRecall(it)
-		if err != nil {
+		var err error
+		if rows[i], err = toRecall(it); err != nil {
 			return err
 		}
-		rows[i] = []any{
-			r.Kind, r.Ref, r.Part, orNull(r.Thread), r.Place, r.Section, r.Time, r.Weight, r.Marks, r.Words, r.Speaker, r.Labels, r.Body, r.Context, r.Text,
-		}
 	}
-	text, err := toJSON(rows)
-	if err != nil {
-		return err
-	}
-	_, err = fixed(tx, `INSERT INTO recall_items (kind, ref, part, thread, place, section, time, weight, marks, words, speaker, labels, body, context, text)
-		SELECT value ->> 0, value ->> 1, value ->> 2, value ->> 3, value ->> 4, value ->> 5, value ->> 6, value ->> 7, value ->> 8, value ->> 9,
-			value ->> 10, value ->> 11, value ->> 12, value ->> 13, value ->> 14
-		FROM json_each(?1) ORDER BY key`, text).Exec(ctx)
-	return err
+	return insertRows(ctx, tx, rows)
 }
 
 func toRecall(it recall.Item) (recallRow, error) {
