@@ -2,6 +2,7 @@ package e2e
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -19,11 +20,12 @@ import (
 // model is a model server. It answers the questions of a conversation from a script, at a
 // pace and with pauses the test decides on, and names conversations beside.
 type model struct {
-	t      *testing.T
-	url    string
-	format llmtest.Format
-	title  string   // what it calls every conversation
-	names  []string // of the models it lists
+	t       *testing.T
+	url     string
+	format  llmtest.Format
+	title   string   // what it calls every conversation
+	names   []string // of the models it lists
+	learned string   // what it finds worth remembering, as learning asks for it; "" is nothing
 
 	mu     sync.Mutex
 	script []*reply
@@ -138,6 +140,9 @@ func (m *model) next(r *http.Request, body string) *reply {
 	}
 	if strings.Contains(body, "You name conversations") {
 		return &reply{Reply: llmtest.Text(m.title)}
+	}
+	if strings.Contains(body, "You keep the long-term memory of Ash") {
+		return &reply{Reply: llmtest.Text(cmp.Or(m.learned, `{"keep":[],"expire":[]}`))}
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
