@@ -23,7 +23,7 @@ func (s *search) derived(ctx context.Context) error {
 	}
 	// A fact that is no history of these and says the same goes with its own history.
 	for _, f := range d.Facts {
-		if s.says(f.Text) && !slices.Contains(ids, f.ID) {
+		if s.same(f.Text) && !slices.Contains(ids, f.ID) {
 			if err := s.chain(ctx, f.ID, true); err != nil {
 				return err
 			}
@@ -57,6 +57,16 @@ func (s *search) derived(ctx context.Context) error {
 	return s.elsewhere(ctx, words)
 }
 
+// same reports whether a text is one of the facts in other words.
+func (s *search) same(text string) bool {
+	for i, g := range s.gists {
+		if g.same(text, g.hits(text)) || Normal(text) == Normal(s.facts[i].Text) {
+			return true
+		}
+	}
+	return false
+}
+
 // near reports whether something that goes was said in a thread.
 func (s *search) near(thread agent.ID) bool {
 	return slices.ContainsFunc(s.list, func(t Trace) bool {
@@ -66,7 +76,7 @@ func (s *search) near(thread agent.ID) bool {
 
 // hints reports whether a text names a value of what goes: what was made of the messages that say it may say it in fewer words.
 func (s *search) hints(text string) bool {
-	return slices.ContainsFunc(slices.Concat(s.gists, s.said), func(g gist) bool { return g.names(g.hits(text)) })
+	return slices.ContainsFunc(slices.Concat(s.gists, s.said), func(g gist) bool { return g.tells(g.hits(text)) })
 }
 
 // proposes reports whether a proposal is about the facts, or came from what is forgotten.

@@ -69,7 +69,9 @@ func TestCurrentWithoutSuccessor(t *testing.T) {
 	f := newFixture(t)
 	one := f.thread("Dogs")
 	source, _ := f.talk(one, "My dog Rexington sleeps in the kitchen", "Fine.", "")
-	from := func(x *agent.Fact) { x.Source = agent.Provenance{Kind: agent.SourceMessage, Thread: one, Message: source} }
+	from := func(x *agent.Fact) {
+		x.Source = agent.Provenance{Kind: agent.SourceMessage, Thread: one, Message: source}
+	}
 	item := []agent.Recollection{{Kind: agent.MemoryMessage, Ref: string(source), Thread: one, Text: "My dog Rexington sleeps in the kitchen"}}
 	expired := f.remember("My dog Rexington sleeps in the kitchen", from, func(x *agent.Fact) { x.Expires = f.at.Add(time.Hour) })
 	f.at = f.at.Add(2 * time.Hour)

@@ -414,14 +414,14 @@ func (g gist) passages(text string) (sure, maybe []string) {
 	taken := make([]bool, len(sentences))
 	for i, sentence := range sentences {
 		hits[i] = g.hits(sentence)
-		taken[i] = g.says(hits[i])
+		taken[i] = g.same(sentence, hits[i])
 	}
 	for size := 2; size <= window; size++ {
 		for i := 0; i+size <= len(sentences); i++ {
 			if slices.Contains(taken[i:i+size], true) {
 				continue
 			}
-			if g.says(slices.Compact(slices.Sorted(slices.Values(slices.Concat(hits[i : i+size]...))))) {
+			if g.same(strings.Join(sentences[i:i+size], " "), slices.Compact(slices.Sorted(slices.Values(slices.Concat(hits[i:i+size]...))))) {
 				for j := i; j < i+size; j++ {
 					taken[j] = len(hits[j]) > 0
 				}
@@ -431,7 +431,7 @@ func (g gist) passages(text string) (sure, maybe []string) {
 	certain := slices.Contains(taken, true)
 	for i, sentence := range sentences {
 		switch {
-		case taken[i], certain && g.names(hits[i]):
+		case taken[i], certain && g.tells(hits[i]):
 			sure = append(sure, sentence)
 		case len(hits[i]) >= 2, g.names(hits[i]):
 			maybe = append(maybe, sentence)
@@ -445,7 +445,7 @@ func (g gist) naming(m agent.Message) []string {
 	var list []string
 	for _, text := range textsOf(m) {
 		for _, sentence := range Sentences(text) {
-			if g.names(g.hits(sentence)) {
+			if g.tells(g.hits(sentence)) {
 				list = append(list, sentence)
 			}
 		}

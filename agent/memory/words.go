@@ -113,8 +113,9 @@ func stem(w string) string {
 
 // gist is what tells a statement from others.
 type gist struct {
-	words  []string // stems, each once
-	values []string // those of them that it says about its subject: all, when none stands out
+	words   []string // stems, each once
+	values  []string // those of them that it says about its subject: all, when none stands out
+	telling []string // values without the name it begins with, where there are others: that is whom it is about
 }
 
 // gistOf finds the distinctive words of a fact.
@@ -159,7 +160,28 @@ func gistOf(f agent.Fact) gist {
 	if len(g.values) == 0 {
 		g.values = g.words
 	}
+	g.telling = g.values
+	for _, w := range all {
+		if w.named && slices.Contains(g.values, w.stem) {
+			if rest := slices.DeleteFunc(slices.Clone(g.values), func(v string) bool { return v == w.stem }); len(rest) > 0 {
+				g.telling = rest
+			}
+			break
+		}
+	}
 	return g
+}
+
+// same reports whether a text that has these hits says no more than the gist, or all of it: another name or number beside those they
+// share, in both of them, makes it another statement about the same.
+func (g gist) same(text string, hits []string) bool {
+	if !g.says(hits) {
+		return false
+	}
+	lacks := func(words []string) func(string) bool {
+		return func(w string) bool { return !slices.Contains(words, w) }
+	}
+	return !slices.ContainsFunc(g.values, lacks(hits)) || !slices.ContainsFunc(gistOf(agent.Fact{Text: text}).values, lacks(g.words))
 }
 
 func stemsOf(text string) []string {
@@ -248,6 +270,11 @@ func (g gist) says(hits []string) bool {
 // names reports whether a value is among the words.
 func (g gist) names(hits []string) bool {
 	return slices.ContainsFunc(hits, func(w string) bool { return slices.Contains(g.values, w) })
+}
+
+// tells reports whether a value that is not merely whom it is about is among the words.
+func (g gist) tells(hits []string) bool {
+	return slices.ContainsFunc(hits, func(w string) bool { return slices.Contains(g.telling, w) })
 }
 
 // Mentions returns how many of the words (stems, as in Trail.Saying) a text has.

@@ -198,3 +198,10 @@ func (b *browser) finish() int {
 	}
 	return n
 }
+
+// shown is the end of a conversation, as it is read.
+func (b *browser) shown(thread string) string {
+	_, words, _ := strings.Cut(b.page("/chat/"+thread), `id="messages"`)
+	words = strings.Join(strings.Fields(tags.ReplaceAllString(words, " ")), " ")
+	return words[:min(len(words), 2500)]
+}

@@ -315,7 +315,9 @@ func assign(all []*fact) {
 		// Some of those that were corrected are among them: their history goes as well.
 		if f := all[(i*11+4)%len(all)]; f.gone == nobody && gone < len(all)*2/15 {
 			f.gone = ends[gone%len(ends)]
-			gone++
+			if gone++; f.gone == message && f.fixed != nobody {
+				f.gone = page // what was corrected stands in two messages
+			}
 		}
 	}
 }

@@ -266,12 +266,15 @@ func (m *model) learn(words string) string {
 }
 
 func item(l line, quote, wording string, f *fact, replaces []string) map[string]any {
-	about := []any{}
+	about, subject := []any{}, ""
+	if f.n%2 == 0 && len(f.about) > 0 { // not every model says whom it is about
+		subject = f.about[0]
+	}
 	for _, name := range f.about {
 		about = append(about, map[string]any{"name": name, "kind": "person"})
 	}
 	return map[string]any{
-		"text": wording, "quote": quote, "message": l.ID, "core": false, "about": about, "subject": "", "replaces": replaces,
+		"text": wording, "quote": quote, "message": l.ID, "core": false, "about": about, "subject": subject, "replaces": replaces,
 		"confidence": 0.9, "importance": 0.5,
 	}
 }

@@ -202,5 +202,8 @@ func (p *process) kill() {
 		if strings.Contains(line, "level=ERROR") || strings.HasPrefix(line, "panic:") {
 			p.t.Errorf("the server logged: %s", line)
 		}
+		if strings.Contains(line, "level=WARN") || strings.Contains(line, "learning waits") {
+			p.t.Logf("the server logged: %s", line)
+		}
 	}
 }

@@ -61,10 +61,13 @@ func TestRemembering(t *testing.T) {
 	x.start()
 
 	x.stage("told", x.tell)
+	x.kept("told", false, false)
 	x.ask("told", false)
 	x.stage("corrected", x.correct)
+	x.kept("corrected", true, false)
 	x.ask("corrected", false)
 	x.stage("forgotten", x.forget)
+	x.kept("forgotten", true, true)
 	x.ask("forgotten", true)
 	x.stage("old conversations go on", x.goOn)
 	x.stage("killed and started again", x.restart)
@@ -72,11 +75,13 @@ func TestRemembering(t *testing.T) {
 	x.stage("index made anew", x.reindex)
 	x.ask("index made anew", true)
 	x.stage("tidied", x.tidy)
+	x.kept("tidied", true, true)
 	x.ask("tidied", true)
 	x.stage("for good", x.final)
 	x.ask("for good", true)
 	x.pages()
 	x.stage("in another home", x.move)
+	x.kept("in another home", true, true)
 	x.ask("in another home", true)
 	t.Logf("requests: %v", m.kinds)
 }
@@ -255,42 +260,39 @@ func (x *person) forget() {
 		case page:
 			x.b.forget("fact", x.factOf(f.current()))
 		case message:
-			// What was told and corrected stands in two messages: each goes.
-			for _, value := range []string{f.value, f.newer} {
-				if id := x.messageWith(value); id != "" {
-					x.b.forget("message", id)
-				}
+			if m := hitPattern.FindStringSubmatch(x.b.page("/memory/facts/" + x.factOf(f.value))); m != nil {
+				x.b.forget("message", m[1])
+			} else {
+				x.t.Errorf("%q does not say where it is from", f.text)
 			}
 		case tool:
 			if thread := x.b.begin(forgetPlease(f)); !strings.Contains(x.b.page("/chat/"+thread), "is forgotten") {
-				x.t.Errorf("%q was not forgotten:\n%s", f.text, strings.Join(strings.Fields(tags.ReplaceAllString(x.b.page("/chat/"+thread), " ")), " "))
+				x.t.Errorf("%q was not forgotten:\n%s", f.text, x.b.shown(thread))
 			}
 		}
 	}
 	x.gone = x.m.asked()
-	x.kept()
 }
 
 // kept fails when a fact is not remembered that should be, or the other way round.
-func (x *person) kept() {
+func (x *person) kept(stage string, corrected, forgotten bool) {
 	x.t.Helper()
 	all := ""
 	for _, r := range x.b.facts("tab=facts") {
 		all += r.text + "\n"
 	}
 	for _, f := range x.life {
-		if is, should := strings.Contains(all, f.current()), f.gone == nobody; is != should {
-			x.t.Errorf("%q (told by way %d, corrected by %d, forgotten by %d) is remembered: %v", f.text, f.way, f.fixed, f.gone, is)
+		value, should := f.value, !forgotten || f.gone == nobody
+		if corrected {
+			value = f.current()
+		}
+		if is := strings.Contains(all, value); is != should {
+			x.t.Errorf("%s: %q (told by way %d, corrected by %d, forgotten by %d) is remembered: %v", stage, f.text, f.way, f.fixed, f.gone, is)
+		}
+		if corrected && f.fixed != nobody && strings.Contains(all, f.value) {
+			x.t.Errorf("%s: %q (told by way %d, corrected by %d) holds beside what took its place", stage, f.text, f.way, f.fixed)
 		}
 	}
-}
-
-// messageWith finds the person's message that says a value, "" for none.
-func (x *person) messageWith(value string) string {
-	for _, m := range hitPattern.FindAllStringSubmatch(x.b.page("/search?q="+value), -1) {
-		return m[1]
-	}
-	return ""
 }
 
 // goOn says something in each old conversation of something that was forgotten.
@@ -342,7 +344,7 @@ func (x *person) final() {
 	x.p.kill()
 	gone := x.forgotten()
 	err := filepath.WalkDir(x.home.path, func(path string, d os.DirEntry, err error) error {
-		if err != nil || d.IsDir() {
+		if err != nil || !d.Type().IsRegular() {
 			return err
 		}
 		raw, err := os.ReadFile(path)
