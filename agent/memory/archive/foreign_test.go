@@ -160,30 +160,3 @@ func TestBadForeignArchives(t *testing.T) {
 		t.Errorf("lines were taken for an archive: %v %v", f, err)
 	}
 }
-
-func FuzzForeign(f *testing.F) {
-	f.Add(gptExport)
-	f.Add(claudeExport)
-	f.Add(`[{"uuid":"k","chat_messages":[{"uuid":"a","sender":"human","text":"x","parent_message_uuid":"a"},{"uuid":"b","sender":"x","parent_message_uuid":"a"},{"uuid":"c","sender":"human","parent_message_uuid":"a"}]}]`)
-	f.Fuzz(func(t *testing.T, in string) {
-		a, err := archive.OpenForeign(foreignFile(t, "conversations.json", in))
-		if err != nil {
-			if agent.CodeOf(err) != agent.CodeInvalid {
-				t.Fatal(err)
-			}
-			return
-		}
-		if a == nil {
-			return
-		}
-		defer func() { _ = a.Close() }()
-		for m, err := range a.Messages(false, &archive.Left{}) {
-			if err != nil {
-				return
-			}
-			if m.Thread == "" || m.ID == "" || strings.TrimSpace(m.Text) == "" || m.Owner == m.Assistant || m.Own {
-				t.Fatalf("%+v", m)
-			}
-		}
-	})
-}
