@@ -53,6 +53,28 @@ func TestIndex(t *testing.T) {
 	}
 }
 
+func TestMarks(t *testing.T) {
+	for in, want := range map[string]lexis.Marks{
+		"She sewed it herself.": lexis.Refers, "I went to Lisbon last Friday.": lexis.First | lexis.HasTime | lexis.HasPlace,
+		"How are you?": lexis.Asks | lexis.OnlyAsk, "Two dogs bark.": lexis.HasNumber, "Bread in May": lexis.HasTime, "Lisbon is lovely.": 0,
+	} {
+		if got := lexis.MarksOf(in); got != want {
+			t.Errorf("%q: %b, want %b", in, got, want)
+		}
+	}
+}
+
+func TestPlain(t *testing.T) {
+	for word, want := range map[string]bool{"happened": true, "done": true, "mentions": true, "passiert": false, "boat": false, "work": false} {
+		if got := lexis.Plain(lexis.StemEnglish(word)); got != want {
+			t.Errorf("%q: %v", word, got)
+		}
+	}
+	if !lexis.Plain(lexis.StemGerman("passieren")) {
+		t.Error("passieren says more than it does")
+	}
+}
+
 func FuzzText(f *testing.F) {
 	f.Add("1:56 pm on 8 May, 2023")
 	f.Fuzz(func(t *testing.T, in string) {

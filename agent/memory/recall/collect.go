@@ -9,7 +9,7 @@ import (
 const (
 	// maxPostings bounds how many items a word brings, maxLarge in an index of more than large items: the newest. What only
 	// stands in for a word brings a part of that.
-	maxPostings, maxLarge = 8000, 1600
+	maxPostings, maxLarge = 8000, 3000
 	large                 = 20_000
 	standIn               = 4
 )

@@ -11,7 +11,6 @@ import (
 	"strings"
 	"testing"
 
-	"ash/agent"
 	"ash/agent/memory/archive"
 	"ash/agent/memory/recall"
 	"ash/store"
@@ -194,5 +193,3 @@ func line(all map[string]tally) string {
 	}
 	return s
 }
-
-type agentRecollection = agent.Recollection
