@@ -41,7 +41,7 @@ func (h *Memory) EntityList(c echo.Context) error {
 }
 
 func entityRow(e agent.Entity) pages.EntityRow {
-	kind := "Thing"
+	kind := "" // nobody said what it is
 	switch e.Kind {
 	case agent.EntityPerson:
 		kind = "Person"

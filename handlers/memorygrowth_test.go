@@ -38,7 +38,7 @@ func TestMemoryGrowth(t *testing.T) {
 		t.Errorf("the newest line of the table is %q", got)
 	}
 	if got := cells(rows.Last()); got != "0 0 0 0 0" {
-		t.Errorf("a year ago it held %q", got)
+		t.Errorf("at first it held %q", got)
 	}
 	if strings.Contains(p.Body, "style=") {
 		t.Error("the page has inline styles, which its policy forbids")

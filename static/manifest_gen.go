@@ -6,7 +6,7 @@ package static
 func hashed(name string) string {
 	switch name {
 	case "app.css":
-		return "app-57108c1a56.css"
+		return "app-f70e4cc3ce.css"
 	case "app.js":
 		return "app-f3ae03798a.js"
 	case "geist-mono.woff2":
@@ -26,8 +26,8 @@ func hashed(name string) string {
 // find returns what is known of a file of dist.
 func find(file string) (asset, bool) {
 	switch file {
-	case "app-57108c1a56.css":
-		return asset{media: "text/css; charset=utf-8", etag: "57108c1a56", gzip: true, brotli: true}, true
+	case "app-f70e4cc3ce.css":
+		return asset{media: "text/css; charset=utf-8", etag: "f70e4cc3ce", gzip: true, brotli: true}, true
 	case "app-f3ae03798a.js":
 		return asset{media: "text/javascript; charset=utf-8", etag: "f3ae03798a", gzip: true, brotli: true}, true
 	case "geist-mono-684ad5b531.woff2":

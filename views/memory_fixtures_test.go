@@ -120,13 +120,17 @@ func entity() pages.MemoryEntity {
 
 func grown() pages.MemoryGrowth {
 	p := pages.MemoryGrowth{Page: page("How memory grew", layouts.Memory)}
-	holding := 300
+	p.Chart = components.Growth{Title: "Facts that held", Kinds: []string{"about you", "facts", "patterns"}, Moves: true}
+	p.Room = components.Growth{Title: "Room on disk", Kinds: []string{"conversations and facts", "index of words", "index of meaning", "notes"}, Size: true, Label: "62 MB now."}
+	holding := int64(300)
 	for i := range 52 {
-		w := components.GrowthWeek{Begins: now.AddDate(0, 0, (i-52)*7), Learned: (i * 37) % 23, Ended: (i * 13) % 7}
-		holding += w.Learned - w.Ended
-		w.Holding = holding
-		p.Chart.Weeks = append(p.Chart.Weeks, w)
+		w := components.GrowthStep{Begins: now.AddDate(0, 0, (i-52)*7), Learned: (i * 37) % 23, Ended: (i * 13) % 7}
+		holding += int64(w.Learned - w.Ended)
+		w.Amounts = []int64{14, holding, holding / 20}
+		p.Chart.Steps = append(p.Chart.Steps, w)
+		p.Room.Steps = append(p.Room.Steps, components.GrowthStep{Begins: w.Begins, Amounts: []int64{holding * 30_000, holding * 8_000, holding * 22_000, 400_000}})
 	}
+	p.Taken = "3 minutes ago"
 	p.Chart.Label = "1,284 facts hold now. In this time 988 were learned, 156 replaced or let go."
 	p.Counts = []pages.Fact{{Name: "Facts that hold", Value: "1,284"}, {Name: "of them about you", Value: "14"}, {Name: "Replaced", Value: "203"}, {Name: "Forgotten for good", Value: "6"}}
 	p.Sizes = []pages.Fact{{Name: "Text of facts", Value: "96 KB"}, {Name: "Index of words", Value: "12,480 · 8.2 MB"}, {Name: "Meaning", Value: "12,480 · 22 MB"}}
@@ -153,7 +157,7 @@ func notesList(empty bool) pages.Notes {
 	p.Items = []pages.NoteRow{
 		{Path: "people/family", Name: "family", Folder: true},
 		{Path: "people/tomas.md", Name: "tomas", Title: "Tomás", When: "8 Feb 2027", Size: "412 B"},
-		{Path: "people/mail.md", Name: "mail", When: "2 Jan 2027", Size: "50 MB", Problem: "too long to be edited here", Sources: []string{"mail.example"}},
+		{Path: "people/mail.md", Name: "mail", When: "2 Jan 2027", Size: "50 MB", Problem: "too long to be edited here", Outside: true},
 	}
 	gone := pages.NoteGone{ID: id(0x61), Path: "people/old.md", When: "deleted just now", CSRF: "token"}
 	p.Deleted, p.Trash, p.Next = &gone, []pages.NoteGone{gone}, "/memory/notes?after=x"

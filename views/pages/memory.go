@@ -102,6 +102,11 @@ func (t MemoryTab) url() string {
 	return "/memory?tab=" + string(t)
 }
 
+// bare reports whether there is nothing, and nothing that could hide something.
+func (p Memory) bare() bool {
+	return p.empty() && !p.Later && p.Query == "" && p.Problem == "" && !p.Filter.narrows()
+}
+
 func (p Memory) empty() bool { return len(p.Months)+len(p.Found)+len(p.Proposals) == 0 }
 
 // MemoryFact is the page of one fact.

@@ -380,7 +380,7 @@ func (p Memory) find() templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		if p.Tab != TabEpisodes && p.Tab != TabWaiting {
+		if p.Tab != TabEpisodes && p.Tab != TabWaiting && !p.bare() {
 			templ_7745c5c3_Err = p.filter().Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err

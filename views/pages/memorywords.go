@@ -58,7 +58,7 @@ func emptyPurpose(t MemoryTab) string {
 	case TabWaiting:
 		return "What Ash would remember but may not keep without you stands here: what it is unsure of, and all that a stranger may have written."
 	}
-	return "Ash remembers what you tell it, shows where each thing came from, and forgets for good what you want forgotten."
+	return "Tell Ash in a conversation, or write it down here. Ash recalls it when it helps; you correct it, and forget it for good."
 }
 
 func emptyNext(t MemoryTab) string {
@@ -101,9 +101,21 @@ func kindsWith(now agent.FactKind) []Choice {
 }
 
 func (p MemoryEntity) sub() string {
-	s := p.Kind + " · " + components.Plural(p.Facts, "fact", "facts")
-	if p.Aliases != "" {
-		s += " · also " + p.Aliases
+	s := components.Plural(p.Facts, "fact", "facts")
+	if also := p.also(); also != "" {
+		s = also + " · " + s
+	}
+	return s
+}
+
+// also is what else is known of a name: what it is, and what it goes by.
+func (e EntityRow) also() string {
+	s := e.Kind
+	if e.Aliases != "" {
+		if s != "" {
+			s += " · "
+		}
+		s += "also " + e.Aliases
 	}
 	return s
 }

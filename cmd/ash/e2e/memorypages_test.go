@@ -223,13 +223,10 @@ func TestMemoryHoldsLongWords(t *testing.T) {
 	forget := eval[string](b, `document.querySelector('.mem a[href^="/memory/forget"]').getAttribute("href")`)
 	for _, path := range []string{
 		"/memory", "/memory?q=Graz", "/memory?tab=core", "/memory?tab=waiting", "/memory?status=all&entity=Rindfleisch", "/memory/new", fact, forget,
-		"/memory/entities", entity, "/memory/runs", "/memory/growth", "/memory/notes", "/inbox", "/palette?q=Donau",
+		"/memory/entities", entity, "/memory/runs", "/memory/growth", "/memory/notes", "/inbox",
 	} {
 		b.goTo(path)
 		b.narrow(320, 390, 768, 1280)
-		if strings.HasPrefix(path, "/palette") {
-			continue
-		}
 		for what, count := range map[string]string{
 			"h1":            `document.querySelectorAll("h1").length`,
 			"nameless link": `1 + [...document.querySelectorAll("a[href], button")].filter((e) => e.checkVisibility() && !(e.textContent.trim() || e.getAttribute("aria-label") || e.title)).length`,

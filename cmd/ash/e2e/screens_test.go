@@ -49,6 +49,43 @@ var talks = []talk{
 	},
 }
 
+// learned is what one of the talks teaches.
+const learned = `{"keep":[{"text":"I want to go to Lisbon by train in May","quote":"Can I get from Zürich to Lisbon by train?","message":"m1",` +
+	`"about":[{"name":"Lisbon","kind":"place"}],"confidence":0.8,"importance":0.5}],"expire":[]}`
+
+// furnish gives a home something to remember, and returns the page of somebody who is known.
+func furnish(b *tab, s *server) (person string) {
+	b.t.Helper()
+	b.remember(
+		[3]string{"core", "", "Call me Robin, and keep answers short."},
+		[3]string{"fact", "Tomás, Cabin in Graubünden", "Tomás and I have the cabin in Graubünden from 14 to 21 June."},
+		[3]string{"fact", "Tomás", "Tomás is allergic to feathers and to cats."},
+		[3]string{"pattern", "Tomás, Ines", "Dinner with Tomás and Ines on Thursdays; he cooks, I bring dessert."},
+		[3]string{"fact", "Ines, Lisbon", "Ines moved back to Lisbon last spring and teaches at the conservatory."},
+		[3]string{"fact", "Merle, Tomás", "The wooden boat is called Merle; Tomás owns half of it."},
+		[3]string{"fact", "Tomás, Lisbon", "Tomás grew up in Lisbon, near the Jardim da Estrela."},
+	)
+	for name, text := range map[string]string{
+		"people/tomas.md":   "---\ntags: [friends]\n---\n# Tomás\n\nAllergies: feathers, cats. Birthday 2 June.\n\n- likes long trains\n- reads crime novels, gives them away\n\nSee [[Cabin in June]].\n",
+		"Cabin in June.md":  "# Cabin in June\n\nKeys at the bakery. Bring the *good* knife.\n",
+		"garden/October.md": "# October\n\nGarlic, broad beans, bulbs.\n",
+	} {
+		path := filepath.Join(s.home, "notes", filepath.FromSlash(name))
+		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+			b.t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			b.t.Fatal(err)
+		}
+	}
+	eventually(b.t, "what a talk taught is proposed", func() bool {
+		b.goTo("/memory")
+		return b.holds(`document.querySelector(".mem.pending")`)
+	})
+	b.goTo("/memory/entities?name=tom")
+	return eval[string](b, `document.querySelector(".entities a").getAttribute("href")`)
+}
+
 // TestScreenshots makes the pictures of the README.
 func TestScreenshots(t *testing.T) {
 	needBrowser(t)
@@ -60,8 +97,10 @@ func TestScreenshots(t *testing.T) {
 	if !m.listenAt("127.0.0.1:1234") {
 		t.Fatal("the pictures show LM Studio at its usual port, 1234, which is in use")
 	}
-	home := visit(t, desktop, serveConfig(t, "[models]\norder = [\"lmstudio/qwen3-14b\", \"anthropic/claude-sonnet-4-5\"]\n",
-		[]string{"ANTHROPIC_API_KEY=sk-of-no-use"}).url, "/chat/new")
+	srv := serveConfig(t, "[models]\norder = [\"lmstudio/qwen3-14b\", \"anthropic/claude-sonnet-4-5\"]\n[memory]\nlearn = \"ask\"\nrest = \"1s\"\n",
+		[]string{"ANTHROPIC_API_KEY=sk-of-no-use"})
+	home := visit(t, desktop, srv.url, "/chat/new")
+	m.learned = learned
 	for _, x := range talks {
 		m.title = x.title
 		m.streams(7*time.Millisecond, pieces(x.answer, 5)...)
@@ -71,6 +110,7 @@ func TestScreenshots(t *testing.T) {
 		home.until(`document.querySelector("#thread-head h1").innerText === ` + quote(x.title))
 	}
 	thread := eval[string](home, "location.pathname")
+	tomas := furnish(home, srv)
 
 	first := visit(t, desktop, serve(t, nil).url, "/setup")
 
@@ -91,6 +131,14 @@ func TestScreenshots(t *testing.T) {
 			home.goTo(thread)
 			home.until(online)
 			home.picture(name("chat"))
+			home.goTo("/memory")
+			home.picture(name("memory"))
+			home.goTo(tomas)
+			home.picture(name("memory-person"))
+			home.goTo("/memory/growth")
+			home.picture(name("memory-growth"))
+			home.goTo("/memory/notes/file?path=people%2Ftomas.md")
+			home.picture(name("note"))
 			home.goTo("/settings/models")
 			home.picture(name("settings"))
 			home.goTo("/identity/soul")
