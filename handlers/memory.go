@@ -40,6 +40,8 @@ type Memory struct {
 	Decider   Decider
 	Forgetter Forgetter
 	Sizes     SizeReader // nil: not shown
+	// Meaning says how finding by meaning stands: by which model, how much is done, what is wrong. "" when it is off; nil: not shown.
+	Meaning func() string
 }
 
 // FactReader reads facts.

@@ -149,8 +149,8 @@ type Memory struct {
 	LearnDaily   agent.MicroDollars `key:"learn_daily" default:"0.50" min:"0" max:"1000" doc:"What learning and tidying may cost a day (UTC), in dollars. 0 sets no bound."`
 	Tidy         time.Duration      `key:"tidy" default:"24h" min:"1s" max:"8760h" doc:"How often memory is tidied: what is said twice is merged, what has expired is retired, patterns are offered. Every run is listed and can be undone."`
 	RecallTokens int                `key:"recall_tokens" default:"1000" min:"0" max:"20000" doc:"How much of what is recalled may stand in a prompt, in tokens. 0 recalls nothing by itself."`
-	Embedder     agent.ModelRef     `key:"embedder" unset:"recall by words alone" sample:"ollama/nomic-embed-text" form:"ref" restart:"yes" doc:"An embedding model of one of the providers: things are then found by meaning, too. What is remembered is sent to it."`
-	StaticModel  string             `key:"static_model" unset:"none" sample:"/home/me/models/potion-base-8M" form:"path" restart:"yes" doc:"Folder of a static embedding model (Model2Vec: tokenizer.json, model.safetensors), which needs no server. It goes before embedder."`
+	Embedder     agent.ModelRef     `key:"embedder" unset:"recall by words alone" sample:"ollama/nomic-embed-text" form:"ref" doc:"An embedding model of one of the providers: things are then found by meaning, too. What is remembered is sent to it."`
+	StaticModel  string             `key:"static_model" unset:"none" sample:"/home/me/models/potion-base-8M" form:"path" doc:"Folder of a static embedding model (Model2Vec: tokenizer.json, model.safetensors), which needs no server. It goes before embedder."`
 	Notes        string             `key:"notes" default:"notes" form:"path" restart:"yes" doc:"Folder of your notes, Markdown. A relative path stands in the home of Ash."`
 	Undo         time.Duration      `key:"undo" default:"1h" min:"1s" max:"720h" doc:"How long forgetting can be taken back before it is final."`
 }

@@ -67,6 +67,7 @@ type app struct {
 	mind      *mind
 	sizes     *sizes
 	works     works
+	embedder  chan struct{} // the settings may name another one
 	feed      *feed.Feed
 	engine    *agent.Engine
 	owner     agent.Person
@@ -142,6 +143,7 @@ func (a *app) start() {
 	a.feed = feed.New(time.Second / frames)
 	ctx, cancel := context.WithCancel(context.Background())
 	a.stopping = cancel
+	a.embedder = make(chan struct{}, 1)
 	a.mind = newMind(a.store, a.owner.ID, func() config.Config { return a.config.Current().Config() }, a.log)
 	a.mind.proposed = func() { a.feed.Publish(agent.Envelope{Event: agent.MemoryEvent{Waiting: true}}) }
 	a.mind.openNotes(ctx)
@@ -185,6 +187,7 @@ func (a *app) start() {
 		})
 	})
 	a.config.Subscribe(func(_, now *config.Snapshot) {
+		defer a.embedderStirred() // when the providers are as they are to be
 		c := now.Config()
 		if err := a.providers.Reload(providerSettings(c), c.Models.Order); err != nil {
 			a.log.Error("model providers could not be set up anew; the old ones stay", "error", err)

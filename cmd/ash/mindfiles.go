@@ -5,9 +5,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"ash/agent"
 	"ash/agent/guard"
-	"ash/agent/memory/embed"
 	"ash/agent/memory/notes"
 	"ash/agent/memory/recall"
 	"ash/store"
@@ -152,29 +150,6 @@ func passagesOf(note notes.Note, list []notes.Passage) store.NotePassages {
 		items[i] = recall.Item{Part: p.Part, Time: note.Modified, Labels: note.Labels, Text: p.Text, Lead: note.Title + " " + p.Heading}
 	}
 	return store.NotePassages{Path: note.Path, Hash: note.Hash, Labels: note.Labels, Passages: items}
-}
-
-// useEmbedder has recall find by meaning as the settings say.
-func (a *app) useEmbedder(ctx context.Context) {
-	s := a.config.Current().Config().Memory
-	switch {
-	case s.StaticModel != "":
-		model, err := embed.OpenStatic(expandHome(s.StaticModel))
-		if err != nil {
-			a.log.Error("memory.static_model cannot be used; recall goes by words alone", "error", err)
-			return
-		}
-		a.mind.static = model
-		a.mind.meaning.Use(model)
-	case s.Embedder != (agent.ModelRef{}):
-		a.mind.meaning.Use(embed.NewRemote(embed.RemoteOptions{
-			Name: s.Embedder.String(), Prefixes: embed.PrefixesOf(s.Embedder.Name),
-			Open: func() (agent.Embedder, error) { return a.providers.Embedder(s.Embedder) },
-		}))
-	default:
-		return
-	}
-	a.mind.meaning.Run(ctx)
 }
 
 // close ends the watching of notes and gives the static model back.

@@ -275,7 +275,7 @@ func readFile(path string, limit int64) ([]byte, error) {
 
 func modelError(err error, file string) error {
 	if errors.Is(err, fs.ErrNotExist) {
-		return agent.Wrap(agent.CodeNotFound, err, "The folder of the embedding model has no %s. Check embedder.folder in Settings.", file)
+		return agent.Wrap(agent.CodeNotFound, err, "The folder of the embedding model has no %s. Check memory.static_model in Settings.", file)
 	}
 	return agent.Wrap(agent.CodeUnavailable, err, "%s of the embedding model cannot be read. Check its owner and mode.", file)
 }
