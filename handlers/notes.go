@@ -82,7 +82,7 @@ func (h *Notes) List(c echo.Context) error {
 		return err
 	}
 	folder := strings.Trim(c.QueryParam("folder"), "/")
-	page := pages.Notes{Page: frame, Folder: folder, Title: visible(path.Base(folder)), Later: c.QueryParam("after") != "", Counts: map[pages.MemoryTab]int{}}
+	page := pages.Notes{Page: frame, Folder: folder, Title: brief(path.Base(folder)), Later: c.QueryParam("after") != "", Counts: map[pages.MemoryTab]int{}}
 	page.Crumbs = noteCrumbs(folder)
 	list, more, err := h.Folder.List(ctx, folder, c.QueryParam("after"), notesPage)
 	if err != nil {
@@ -97,7 +97,7 @@ func (h *Notes) List(c echo.Context) error {
 	if page.Whose, err = h.whose(ctx, folder); err != nil {
 		return err
 	}
-	page.Whose.Asks = page.Whose.Unknown && slices.ContainsFunc(page.Items, func(r pages.NoteRow) bool { return r.Outside })
+	page.Whose.Asks = page.Whose.Unknown && slices.ContainsFunc(page.Items, func(r pages.NoteRow) bool { return r.Unvouched })
 	if h.Waiting != nil {
 		n, err := h.Waiting(ctx)
 		if err != nil {
@@ -133,7 +133,7 @@ func (h *Notes) whose(ctx context.Context, folder string) (pages.NoteWhose, erro
 }
 
 func (h *Notes) noteRow(e notes.Entry) pages.NoteRow {
-	r := pages.NoteRow{Path: e.Path, Name: visible(e.Name), Folder: e.Folder, Problem: visible(e.Problem), Outside: e.Labels.Untrusted()}
+	r := pages.NoteRow{Path: e.Path, Name: visible(e.Name), Folder: e.Folder, Problem: visible(e.Problem), Outside: e.Labels.Untrusted(), Unvouched: notes.Unvouched(e.Path, e.Labels)}
 	if e.Folder {
 		return r
 	}
@@ -144,6 +144,17 @@ func (h *Notes) noteRow(e notes.Entry) pages.NoteRow {
 	return r
 }
 
+// briefly is how many characters of a name stand in a heading; the whole is below it, or in the list.
+const briefly = 90
+
+// brief is a name for a heading.
+func brief(name string) string {
+	if runes := []rune(name); len(runes) > briefly {
+		name = strings.TrimSpace(string(runes[:briefly-1])) + "…"
+	}
+	return visible(name)
+}
+
 // noteCrumbs are the folders above one, the top first; none above the top.
 func noteCrumbs(folder string) []pages.Choice {
 	if folder == "" || folder == "." {
@@ -152,7 +163,7 @@ func noteCrumbs(folder string) []pages.Choice {
 	out := []pages.Choice{{Title: "Notes"}}
 	for i, r := range folder {
 		if r == '/' {
-			out = append(out, pages.Choice{Value: folder[:i], Title: visible(path.Base(folder[:i]))})
+			out = append(out, pages.Choice{Value: folder[:i], Title: brief(path.Base(folder[:i]))})
 		}
 	}
 	return out
@@ -203,17 +214,17 @@ func (h *Notes) Show(c echo.Context) error {
 
 // editor is the page of a note.
 func (h *Notes) editor(c echo.Context, n notes.Note) (pages.Note, error) {
-	title := visible(agent.Clip(n.Title, 160))
+	title := brief(n.Title)
 	if title == "" {
-		title = visible(strings.TrimSuffix(path.Base(n.Path), path.Ext(n.Path)))
+		title = brief(strings.TrimSuffix(path.Base(n.Path), path.Ext(n.Path)))
 	}
 	frame, err := h.plain(c, title, layouts.Memory)
 	if err != nil {
 		return pages.Note{}, err
 	}
 	page := pages.Note{
-		Page: frame, Path: n.Path, Title: title, Text: n.Text, Base: n.Hash, Preview: h.notePreview(n.Text), Size: components.Bytes(n.Size),
-		MaxLength: notes.MaxText, Problem: visible(n.Problem), Missing: n.Missing, Sources: strangers(n.Labels),
+		Page: frame, Path: n.Path, Name: brief(path.Base(n.Path)), Title: title, Text: n.Text, Base: n.Hash, Preview: h.notePreview(n.Text), Size: components.Bytes(n.Size),
+		MaxLength: notes.MaxText, Problem: visible(n.Problem), Missing: n.Missing, Sources: strangers(n.Labels), Unvouched: notes.Unvouched(n.Path, n.Labels),
 		Crumbs: append([]pages.Choice{{Title: "Notes"}}, folderCrumbs(n.Path)...),
 	}
 	if !n.Modified.IsZero() {
@@ -241,7 +252,7 @@ func folderCrumbs(file string) []pages.Choice {
 		return nil
 	}
 	above := noteCrumbs(dir)
-	return append(above[1:], pages.Choice{Value: dir, Title: visible(path.Base(dir))})
+	return append(above[1:], pages.Choice{Value: dir, Title: brief(path.Base(dir))})
 }
 
 // Save answers POST /memory/notes/file. Whoever saves second gets both texts and decides.

@@ -2,7 +2,6 @@ package pages
 
 import (
 	"net/url"
-	"path"
 	"strconv"
 
 	"ash/agent"
@@ -43,6 +42,8 @@ type NoteRow struct {
 	Size    string
 	Problem string
 	Outside bool // a stranger may have written it
+	// Unvouched says that nothing else is known of it than that another program wrote it.
+	Unvouched bool
 }
 
 func (r NoteRow) url() string {
@@ -77,6 +78,7 @@ func NotesURL(folder string) string {
 type Note struct {
 	layouts.Page
 	Path      string
+	Name      string // the last part of Path
 	Title     string
 	Crumbs    []Choice
 	Text      string
@@ -89,6 +91,7 @@ type Note struct {
 	Problem   string
 	Missing   bool
 	Sources   []string
+	Unvouched bool // another program wrote it, and nobody has said whose words it holds
 	Backlinks []string
 	MoreLinks int // beyond Backlinks
 	Unlinked  int // notes whose links could not follow when it was moved
@@ -107,9 +110,6 @@ func (p Note) stateURL() string {
 
 // source is the text as it goes into a textarea: the reader of HTML drops a line feed at its very beginning.
 func source(text string) string { return "\n" + text }
-
-// name is the last part of the path.
-func (p Note) name() string { return path.Base(p.Path) }
 
 func (p Note) back() string {
 	if n := len(p.Crumbs); n > 0 {

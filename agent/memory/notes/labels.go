@@ -32,6 +32,11 @@ func strange(name string, labels agent.Labels) agent.Labels {
 	return out
 }
 
+// Unvouched reports whether all that is known against a note is that another program wrote it.
+func Unvouched(name string, labels agent.Labels) bool {
+	return labels.Untrusted() && len(strange(name, labels)) == 0
+}
+
 // above returns a path and the folders over it, each ending in a slash, the nearest first.
 func above(name string) []string {
 	out := []string{name}
