@@ -45,7 +45,7 @@ func (a *app) routes(address string) web.Routes {
 	}
 	mind := &handlers.Memory{
 		Frame: frame, Owner: a.owner.ID, Facts: a.store, Entities: a.store, Totals: a.store, Recall: memorySearch{a.mind},
-		Records: a.store, Book: a.mind.book, Decider: a.mind.book, Forgetter: a.mind.book, Meaning: a.meaningState,
+		Records: a.store, Book: a.mind.book, Decider: a.mind.book, Forgetter: a.mind.book, Sizes: a.sizes, Meaning: a.meaningState,
 	}
 	events := &handlers.Events{
 		Frame: frame, Feed: a.feed, Threads: a.store, Tails: a.store, Summaries: a.store, Memory: mind, Stream: md, Log: a.log,
@@ -57,7 +57,7 @@ func (a *app) routes(address string) web.Routes {
 		Messages:    &handlers.Messages{Frame: frame, Engine: a.engine, Turns: a.engine, Threads: a.store, Files: a.files, Receipts: receipts, Owner: a.owner.ID},
 		Threads:     &handlers.Threads{Frame: frame, Threads: a.store, Engine: a.engine, Paths: a.store, Summaries: a.store},
 		Attachments: &handlers.Attachments{Files: a.files},
-		Search:      &handlers.Search{Frame: frame},
+		Search:      &handlers.Search{Frame: frame, Memories: memoryFinder{a.mind}},
 		Identity:    &handlers.Identity{Frame: frame, Book: a.book, Tokens: prompt.Tokens},
 		Settings:    &handlers.Settings{Frame: frame, Config: a.config, Book: a.book, Facts: a.facts(time.Now())},
 		Models:      &handlers.Models{Frame: frame, Config: a.config, Providers: a.providers},
