@@ -38,6 +38,7 @@ type kept struct {
 	Receipts   []receiptRow
 	Changes    []keptChange
 	Tombstones []agent.ID
+	Quotes     []keptQuote
 }
 
 type keptFact struct {
@@ -84,7 +85,7 @@ func (s *Store) Hide(ctx context.Context, a memory.Act) (memory.Touched, error) 
 	err := s.write(ctx, func(ctx context.Context, tx bun.IDB) error {
 		h := hiding{act: a, tx: tx}
 		for _, step := range []func(context.Context) error{
-			h.helpers, h.rest, h.facts, h.runs, h.passages, h.derived, h.titles, h.threads, h.bury,
+			h.helpers, h.rest, h.facts, h.runs, h.passages, h.quotes, h.derived, h.titles, h.threads, h.bury,
 		} {
 			if err := step(ctx); err != nil {
 				return err
@@ -114,7 +115,7 @@ func (s *Store) Unhide(ctx context.Context, id agent.ID) (memory.Touched, error)
 			return err
 		}
 		u := unhiding{id: row.ID, kept: k, tx: tx}
-		for _, step := range []func(context.Context) error{u.facts, u.runs, u.passages, u.derived, u.titles, u.threads} {
+		for _, step := range []func(context.Context) error{u.facts, u.runs, u.passages, u.quotes, u.derived, u.titles, u.threads} {
 			if err := step(ctx); err != nil {
 				return err
 			}
