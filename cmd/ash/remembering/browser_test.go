@@ -35,7 +35,7 @@ var (
 	tracePattern  = regexp.MustCompile(`name="trace" value="([^"]+)"( checked)?`)
 	decidePattern = regexp.MustCompile(`(?s)action="(/chat/[0-9a-f-]{36}/calls/[0-9a-f-]{36}/decide)".*?name="binding" value="([^"]*)"`)
 	tags          = regexp.MustCompile(`<[^>]*>`)
-	hitPattern    = regexp.MustCompile(`/chat/[0-9a-f-]{36}?at=([0-9a-f-]{36})`)
+	hitPattern    = regexp.MustCompile(`/chat/[0-9a-f-]{36}\?at=([0-9a-f-]{36})`)
 	runPattern    = regexp.MustCompile(`/memory/runs/[0-9a-f-]{36}`)
 	finishPattern = regexp.MustCompile(`action="(/memory/forgettings/[0-9a-f-]{36}/finish)"`)
 )
@@ -202,6 +202,7 @@ func (b *browser) finish() int {
 // shown is the end of a conversation, as it is read.
 func (b *browser) shown(thread string) string {
 	_, words, _ := strings.Cut(b.page("/chat/"+thread), `id="messages"`)
+	words, _, _ = strings.Cut(words, `id="composer`)
 	words = strings.Join(strings.Fields(tags.ReplaceAllString(words, " ")), " ")
-	return words[:min(len(words), 2500)]
+	return words[max(0, len(words)-1500):]
 }

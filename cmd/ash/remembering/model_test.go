@@ -172,10 +172,15 @@ func (m *model) answer(q request) said {
 	return m.chat(words)
 }
 
+// says reports whether a text has a statement, at the beginning of a sentence or not.
+func says(text, statement string) bool {
+	return statement != "" && (strings.Contains(text, statement) || strings.Contains(text, upper(statement)))
+}
+
 // title names a conversation, every third time by what ought not to be known for ever.
 func (m *model) title(words string) string {
 	for _, f := range m.life {
-		if f.n%3 == 0 && strings.Contains(words, f.told) {
+		if f.n%3 == 0 && says(words, f.told) {
 			return "A talk about " + f.value
 		}
 	}
@@ -238,13 +243,13 @@ func (m *model) learn(words string) string {
 		m.heard[l.Text] = true
 		m.mu.Unlock()
 		for _, f := range m.life {
-			if strings.Contains(l.Text, f.told) {
+			if says(l.Text, f.told) {
 				mentioned = append(mentioned, f.told)
 				if f.way == learning {
 					keep = append(keep, item(l, f.told, f.text, f, nil))
 				}
 			}
-			if f.fixed == learning && strings.Contains(l.Text, f.retold) {
+			if f.fixed == learning && says(l.Text, f.retold) {
 				mentioned = append(mentioned, f.retold)
 				replaces := []string{}
 				for _, k := range known {
@@ -301,11 +306,11 @@ func (m *model) chat(words string) said {
 	own, _, _ := strings.Cut(words, "[sent ")
 	for _, f := range m.life {
 		switch {
-		case f.way == tool && strings.Contains(own, f.told):
+		case f.way == tool && says(own, f.told):
 			return said{tool: "remember", with: map[string]any{"text": f.text}}
-		case f.fixed == tool && strings.Contains(own, f.retold), f.gone == tool && strings.Contains(own, forgetPlease(f)):
+		case f.fixed == tool && says(own, f.retold), f.gone == tool && strings.Contains(own, forgetPlease(f)):
 			return said{tool: "recall", with: map[string]any{"query": f.question, "limit": 20}}
-		case f.n%2 == 0 && strings.Contains(own, f.told):
+		case f.n%2 == 0 && says(own, f.told):
 			return said{text: "I see: " + f.told + "."}
 		}
 	}
@@ -336,7 +341,7 @@ func (m *model) afterTool(q request, result string) said {
 	own := ""
 	for _, x := range q.Messages {
 		if x.Role == "user" {
-			own = text(x.Content)
+			own, _, _ = strings.Cut(text(x.Content), "[sent ")
 		}
 	}
 	before := q.Messages[len(q.Messages)-2]
@@ -345,7 +350,7 @@ func (m *model) afterTool(q request, result string) said {
 	}
 	for _, f := range m.life {
 		switch {
-		case f.fixed == tool && strings.Contains(own, f.retold):
+		case f.fixed == tool && says(own, f.retold):
 			if id := factWith(result, f.value); id != "" {
 				return said{tool: "correct", with: map[string]any{"id": id, "text": f.newText}}
 			}

@@ -88,6 +88,7 @@ base_url = "%s/v1"
 ref = "openai/test"
 context_window = 16000
 max_output = 1000
+local = false
 abilities = ["tools"]
 `
 

@@ -5,6 +5,7 @@ package remembering
 import (
 	"encoding/json"
 	"fmt"
+	"net/url"
 	"os"
 	"path/filepath"
 	"slices"
@@ -515,7 +516,7 @@ func (x *person) pages() {
 	x.clean("pages", all)
 	for _, value := range x.forgotten() { // the page repeats what was looked for
 		for _, path := range []string{"/search?q=", "/memory?q="} {
-			if found := x.b.page(path + value); hitPattern.MatchString(found) || factPattern.MatchString(found) {
+			if found := x.b.page(path + url.QueryEscape(value)); hitPattern.MatchString(found) || factPattern.MatchString(found) {
 				x.t.Errorf("%s%s finds something", path, value)
 			}
 		}
