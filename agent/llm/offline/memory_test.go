@@ -95,7 +95,7 @@ func TestQuotesMemory(t *testing.T) {
 			[]string{"From memory:", "A fact, 3 May 2026:", `> My sister Anna is a vet in \<Graz\>`, "No other conversation mentions"}, []string{"<Graz>"}, ""},
 		"beside messages": {[]agent.PromptMessage{user("find tea")},
 			[]string{"From memory:", "> I like green tea", `The note **tea\_list.md**`, "For “tea” I found 7 places"}, []string{"approves", "party"}, ""},
-		"what is known":    {[]agent.PromptMessage{user("What do you know about Anna?")}, []string{"This is what I remember about “anna”", "1. A fact, 3 May 2026", "`forget N`"}, []string{"tea"}, ""},
+		"what is known": {[]agent.PromptMessage{user("What do you know about Anna?")}, []string{"This is what I remember about “anna”", "1. A fact, 3 May 2026", "`forget N`"}, []string{"tea"}, ""},
 		"what is elsewhere": {[]agent.PromptMessage{user("Was weißt du über Tea?")},
 			[]string{"1. A fact", "2. A fact", "This stands elsewhere", "Sencha", "A conversation, in short, 3 May 2026", "One more is from a page, a mail or an import"}, []string{"approves"}, ""},
 		"what is known of the person": {[]agent.PromptMessage{user("what do you know about me")}, []string{"about you", "Anna", "green tea"}, []string{"approves"}, ""},

@@ -32,21 +32,26 @@ type Conversations interface {
 
 // Book keeps what is remembered.
 type Book interface {
+	Refusals
 	// Learned returns the last message that runs of learning have looked at in a conversation, "" for none.
 	Learned(ctx context.Context, thread agent.ID) (agent.ID, error)
 	// Concerning returns current facts that a text may be about, the nearest first, with those of the core; at most limit.
 	Concerning(ctx context.Context, owner agent.ID, text string, limit int) ([]agent.Fact, error)
 	// Known reports whether a current fact or a waiting proposal says the same.
 	Known(ctx context.Context, owner agent.ID, text string) (bool, error)
+	// Keep stores an outcome in one transaction: the run, its changes as they are, and its proposals. CodeConflict when a
+	// fact is no longer what its change says it was; nothing is kept then.
+	Keep(ctx context.Context, o Outcome) error
+}
+
+// Refusals knows what the person does not want.
+type Refusals interface {
+	// Forgotten reports whether a text says what was forgotten.
+	Forgotten(ctx context.Context, text string) (bool, error)
 	// Declined reports whether the person said no to a statement when it was offered.
 	Declined(ctx context.Context, text string) (bool, error)
 	// Retiring reports whether a proposal to retire a fact waits, or the person said no to one.
 	Retiring(ctx context.Context, fact agent.ID) (bool, error)
-	// Forgotten reports whether a text says what was forgotten.
-	Forgotten(ctx context.Context, text string) (bool, error)
-	// Keep stores an outcome in one transaction: the run, its changes as they are, and its proposals. CodeConflict when a
-	// fact is no longer what its change says it was; nothing is kept then.
-	Keep(ctx context.Context, o Outcome) error
 }
 
 // Episodes keeps what conversations were about.

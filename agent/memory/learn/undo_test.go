@@ -23,39 +23,43 @@ func dump(t *testing.T, path string) string {
 	defer db.Close()
 	var b strings.Builder
 	for _, table := range []string{"facts", "entities", "entity_aliases", "fact_entities", "proposals", "episodes", "tombstones", "fact_counts", "fact_days", "entity_links"} {
-		rows, err := db.QueryContext(t.Context(), "SELECT * FROM "+table+" ORDER BY 1, 2")
-		if err != nil {
-			t.Fatal(err)
-		}
-		names, err := rows.Columns()
-		if err != nil {
-			t.Fatal(err)
-		}
-		for rows.Next() {
-			values := make([]any, len(names))
-			for i := range values {
-				values[i] = new(any)
-			}
-			if err := rows.Scan(values...); err != nil {
-				t.Fatal(err)
-			}
-			line := table
-			empty := false
-			for i, v := range values {
-				x := *v.(*any)
-				empty = empty || (table == "fact_counts" && names[i] == "n" && x == int64(0))
-				line += fmt.Sprintf(" %s=%#v", names[i], x)
-			}
-			if !empty { // a count that fell to nothing may stay as a row
-				b.WriteString(line + "\n")
-			}
-		}
-		if err := rows.Err(); err != nil {
-			t.Fatal(err)
-		}
-		_ = rows.Close()
+		dumpTable(t, db, table, &b)
 	}
 	return b.String()
+}
+
+func dumpTable(t *testing.T, db *sql.DB, table string, b *strings.Builder) {
+	t.Helper()
+	rows, err := db.QueryContext(t.Context(), "SELECT * FROM "+table+" ORDER BY 1, 2")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer rows.Close()
+	names, err := rows.Columns()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for rows.Next() {
+		values := make([]any, len(names))
+		for i := range values {
+			values[i] = new(any)
+		}
+		if err := rows.Scan(values...); err != nil {
+			t.Fatal(err)
+		}
+		line, empty := table, false
+		for i, v := range values {
+			x := *v.(*any)
+			empty = empty || (table == "fact_counts" && names[i] == "n" && x == int64(0))
+			line += fmt.Sprintf(" %s=%#v", names[i], x)
+		}
+		if !empty { // a count that fell to nothing may stay as a row
+			b.WriteString(line + "\n")
+		}
+	}
+	if err := rows.Err(); err != nil {
+		t.Fatal(err)
+	}
 }
 
 // TestUndoRestoresEveryByte merges, retires, proposes and adds, and takes it back: every row of what is remembered is as it was.
@@ -76,7 +80,7 @@ func TestUndoRestoresEveryByte(t *testing.T) {
 	anna := []agent.Entity{{Name: "Anna", Kind: agent.EntityPerson}, {Name: "Graz", Kind: agent.EntityPlace}}
 	keep("Anna lives in Graz", func(f *agent.Fact) { f.Entities, f.Confidence = anna, 0.9 })
 	keep("Anna lives in Graz!", func(f *agent.Fact) {
-		f.Entities = append(anna[:1:1], agent.Entity{Name: "Styria", Kind: agent.EntityPlace})
+		f.Entities = []agent.Entity{anna[0], {Name: "Styria", Kind: agent.EntityPlace}}
 	})
 	keep("The Anna lives in Graz, too.", func(f *agent.Fact) { f.Pinned = true })
 	keep("The ticket is valid", func(f *agent.Fact) { f.Expires = time.Now().Add(-time.Minute) })
