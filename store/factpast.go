@@ -9,10 +9,12 @@ import (
 	"ash/agent/memory"
 )
 
+var _ memory.History = (*Store)(nil)
+
 // mostOvertaken bounds the facts that one recall is compared with: the newest count.
 const mostOvertaken = 500
 
-// Overtaken implements memory.Facts.
+// Overtaken implements memory.History.
 func (s *Store) Overtaken(ctx context.Context, p memory.Past) ([]memory.Overtaken, error) {
 	var out []memory.Overtaken
 	err := s.read(ctx, func(ctx context.Context, tx bun.IDB) error {

@@ -34,15 +34,19 @@ type Facts interface {
 	FactChain(ctx context.Context, id agent.ID) ([]agent.Fact, error)
 	// SameFacts returns the facts of an owner whose text has the given Fingerprint, current ones first.
 	SameFacts(ctx context.Context, owner agent.ID, fingerprint string) ([]agent.Fact, error)
-	// Overtaken returns the facts that hold no longer among those that Past asks about. What expired by itself is left out: that
-	// it was so is still true.
-	Overtaken(ctx context.Context, p Past) ([]Overtaken, error)
 	// Expired returns current facts whose time has passed, at most limit.
 	Expired(ctx context.Context, at time.Time, limit int) ([]agent.Fact, error)
 	// ApplyMemory does a step in one transaction and returns the changes as they were applied: times and the ids of
 	// entities are filled. A change whose Before is not what is stored (Updated says so), a new fact whose id is
 	// taken, a proposal decided before and a run undone before are CodeConflict; nothing is changed then.
 	ApplyMemory(ctx context.Context, s Step) ([]agent.MemoryChange, error)
+}
+
+// History knows what holds no longer.
+type History interface {
+	// Overtaken returns the facts that hold no longer among those that Past asks about. What expired by itself is left out: that
+	// it was so is still true.
+	Overtaken(ctx context.Context, p Past) ([]Overtaken, error)
 }
 
 // Records keeps what was done and what waits.
@@ -174,6 +178,7 @@ type Forgetter interface {
 // Store is all that a Book keeps.
 type Store interface {
 	Facts
+	History
 	Records
 	Tombstones
 	Trail
