@@ -134,6 +134,9 @@ func (in *intake) forgotten(ctx context.Context, text string) (bool, error) {
 
 // tombstones buries what was forgotten elsewhere, unless it is remembered here: then it was told again.
 func (in *intake) tombstones(ctx context.Context) error {
+	if in.out.Stranger != "" {
+		return nil // a stranger does not say what may be learned here
+	}
 	have := map[string]archive.Key{in.keys.own.ID: in.keys.own}
 	for _, k := range in.keys.others {
 		have[k.ID] = k
