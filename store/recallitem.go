@@ -188,12 +188,12 @@ func (s *Store) Settle(ctx context.Context) error {
 	return nil
 }
 
+// factBatch is how many facts are indexed for each message: those that are not indexed are looked for among all.
+const factBatch = 8
+
 // indexFacts makes the items of current facts that have none, and takes away those of facts that are not current.
 func indexFacts(ctx context.Context, tx bun.IDB, limit int) (bool, error) {
-	if _, err := fixed(tx, `DELETE FROM recall_items WHERE kind = 'fact' AND ?1
-		AND NOT EXISTS (SELECT 1 FROM facts f WHERE f.id = ref AND f.status = 'current')`, true).Exec(ctx); err != nil {
-		return false, err
-	}
+	limit *= factBatch
 	var rows []struct {
 		ID     agent.ID `bun:"id"`
 		Thread agent.ID `bun:"thread"`
@@ -221,7 +221,22 @@ func indexFacts(ctx context.Context, tx bun.IDB, limit int) (bool, error) {
 			Kind: agent.MemoryFact, Ref: string(r.ID), Time: fromMicros(r.Said), Weight: r.Weight, Labels: labels, Text: r.Text, Lead: r.Names,
 		}
 	}
-	return len(rows) == limit, putItems(ctx, tx, items)
+	if err := putItems(ctx, tx, items); err != nil || len(rows) == limit {
+		return true, err
+	}
+	return false, dropFacts(ctx, tx)
+}
+
+// dropFacts takes away items of facts that are not current. Whoever changes a fact takes its item away; this is for what was missed.
+func dropFacts(ctx context.Context, tx bun.IDB) error {
+	var more bool
+	if err := fixed(tx, `SELECT (SELECT count(*) FROM recall_items WHERE kind = 'fact') > (SELECT count(*) FROM facts WHERE status = 'current') WHERE ?1`,
+		true).Scan(ctx, &more); err != nil || !more {
+		return err
+	}
+	_, err := fixed(tx, `DELETE FROM recall_items WHERE kind = 'fact' AND ?1
+		AND NOT EXISTS (SELECT 1 FROM facts f WHERE f.id = ref AND f.status = 'current')`, true).Exec(ctx)
+	return err
 }
 
 // indexEpisodes makes the items of episodes that have none. An episode is of no thread here: it is not one of its turns.
