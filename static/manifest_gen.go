@@ -6,9 +6,9 @@ package static
 func hashed(name string) string {
 	switch name {
 	case "app.css":
-		return "app-f70e4cc3ce.css"
+		return "app-c2fdd5aefe.css"
 	case "app.js":
-		return "app-f3ae03798a.js"
+		return "app-f8665c9602.js"
 	case "geist-mono.woff2":
 		return "geist-mono-684ad5b531.woff2"
 	case "geist.woff2":
@@ -26,10 +26,10 @@ func hashed(name string) string {
 // find returns what is known of a file of dist.
 func find(file string) (asset, bool) {
 	switch file {
-	case "app-f70e4cc3ce.css":
-		return asset{media: "text/css; charset=utf-8", etag: "f70e4cc3ce", gzip: true, brotli: true}, true
-	case "app-f3ae03798a.js":
-		return asset{media: "text/javascript; charset=utf-8", etag: "f3ae03798a", gzip: true, brotli: true}, true
+	case "app-c2fdd5aefe.css":
+		return asset{media: "text/css; charset=utf-8", etag: "c2fdd5aefe", gzip: true, brotli: true}, true
+	case "app-f8665c9602.js":
+		return asset{media: "text/javascript; charset=utf-8", etag: "f8665c9602", gzip: true, brotli: true}, true
 	case "geist-mono-684ad5b531.woff2":
 		return asset{media: "font/woff2", etag: "684ad5b531", gzip: false, brotli: false}, true
 	case "geist-19f9c92546.woff2":

@@ -11,5 +11,6 @@ import { math } from "./js/math.js";
 import { messages } from "./js/message.js";
 import { notices } from "./js/notices.js";
 import { order } from "./js/order.js";
+import { segments } from "./js/segments.js";
 
-for (const part of [notices, connection, order, dialogs, conversation, composer, messages, list, editors, background, math]) part();
+for (const part of [notices, connection, order, dialogs, conversation, composer, messages, list, editors, background, math, segments]) part();

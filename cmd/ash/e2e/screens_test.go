@@ -78,6 +78,10 @@ func furnish(b *tab, s *server) (person string) {
 			b.t.Fatal(err)
 		}
 	}
+	b.goTo("/memory/notes")
+	b.until(`document.querySelectorAll(".notes li").length === 3`)
+	b.click(`main form[action="/memory/notes/whose"] button`)
+	b.until(`!document.querySelector('main form[action="/memory/notes/whose"] .btn.small')?.checkVisibility() && document.readyState === "complete"`)
 	eventually(b.t, "what a talk taught is proposed", func() bool {
 		b.goTo("/memory")
 		return b.holds(`document.querySelector(".mem.pending")`)
