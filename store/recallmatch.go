@@ -21,23 +21,28 @@ func (s *Store) Extent(ctx context.Context) (recall.Extent, error) {
 
 // Outline implements recall.Index. It reads row by row: there may be very many.
 func (s *Store) Outline(ctx context.Context, after int64, each func(recall.Line)) error {
+	return s.translate(s.outline(ctx, after, each))
+}
+
+func (s *Store) outline(ctx context.Context, after int64, each func(recall.Line)) (err error) {
 	rows, err := bound{s.reader.DB, []any{after}}.QueryContext(ctx, `SELECT seq, kind, ifnull(thread, ''), place, section, time, weight, words, marks, speaker
 		FROM recall_items WHERE seq > ?1 ORDER BY seq`)
 	if err != nil {
-		return s.translate(err)
+		return err
 	}
+	defer func() { err = errors.Join(err, rows.Close()) }()
 	var (
 		l    recall.Line
 		time int64
 	)
 	for rows.Next() {
 		if err := rows.Scan(&l.Seq, &l.Kind, &l.Thread, &l.Place, &l.Section, &time, &l.Weight, &l.Words, &l.Marks, &l.Speaker); err != nil {
-			return s.translate(errors.Join(err, rows.Close()))
+			return err
 		}
 		l.Time = fromMicros(time)
 		each(l)
 	}
-	return s.translate(errors.Join(rows.Err(), rows.Close()))
+	return rows.Err()
 }
 
 // Postings implements recall.Index. Words with the same limit are asked for in one statement, which costs a good part less than

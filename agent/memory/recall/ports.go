@@ -8,14 +8,19 @@ import (
 	"ash/agent/memory/lexis"
 )
 
-// Index keeps the items. The store implements it.
-type Index interface {
+// Upkeep brings an index up to date.
+type Upkeep interface {
 	// CatchUp makes the items of what is not indexed yet, at most limit of them, and says whether there is more.
 	CatchUp(ctx context.Context, limit int) (more bool, err error)
 	// Settle puts in order what CatchUp added in bulk: questions are answered quicker.
 	Settle(ctx context.Context) error
 	// Reindex forgets every item, so that CatchUp makes them anew.
 	Reindex(ctx context.Context) error
+}
+
+// Index keeps the items. The store implements it.
+type Index interface {
+	Upkeep
 	// Extent says how many items there are and the highest number of one: cheap, to see whether anything changed.
 	Extent(ctx context.Context) (Extent, error)
 	// Outline hands over the lines of the items numbered above after, by number.

@@ -70,6 +70,10 @@ func analyse(query string, speakers map[string][]int32, now time.Time, w weights
 		}
 		seen[word.Stem] = true
 		t := term{word: word.Text, weight: 1, variants: variants(word, w)}
+		if i+1 < len(words) {
+			t.variants = append(t.variants, compound(word, words[i+1], w)...)
+			t.variants = t.variants[:min(len(t.variants), maxVariants)]
+		}
 		switch {
 		case dates[i]:
 			t.weight = w.dateWord
@@ -100,6 +104,24 @@ func variants(word lexis.Word, w weights) []variant {
 	}
 	for _, s := range lexis.Members(word.Stem) {
 		put(s, w.member)
+	}
+	return list
+}
+
+// compound returns what to look for when two words are one that is known: "work out", "camp fire".
+func compound(a, b lexis.Word, w weights) []variant {
+	stem := lexis.StemEnglish(a.Text + b.Text)
+	alike, members := lexis.Alike(stem), lexis.Members(stem)
+	if len(alike)+len(members) == 0 {
+		return nil
+	}
+	why := a.Text + " " + b.Text
+	list := []variant{{stem: stem, weight: 0.9, why: why}}
+	for _, s := range alike {
+		list = append(list, variant{stem: s, weight: w.alike, why: why})
+	}
+	for _, s := range members {
+		list = append(list, variant{stem: s, weight: w.member, why: why})
 	}
 	return list
 }
