@@ -140,8 +140,11 @@ func noteFiles(ctx context.Context, root *os.Root) ([]archive.Note, error) {
 			return nil
 		}
 		info, err := e.Info()
-		if err != nil {
+		if errors.Is(err, fs.ErrNotExist) {
 			return nil // gone since
+		}
+		if err != nil {
+			return agent.Wrap(agent.CodeUnavailable, err, "The note %s cannot be looked at: %v.", name, err)
 		}
 		list = append(list, archive.Note{Path: name, Modified: info.ModTime().UTC()})
 		return nil
