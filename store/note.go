@@ -151,7 +151,7 @@ func saveNote(ctx context.Context, tx bun.IDB, r notes.Row) error {
 	}
 	_, err = fixed(tx, `INSERT INTO notes (path, hash, size, modified, seen, stale, title, front, problem, labels) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
 		ON CONFLICT (path) DO UPDATE SET hash = excluded.hash, size = excluded.size, modified = excluded.modified, seen = excluded.seen,
-			stale = excluded.stale, title = excluded.title, front = excluded.front, problem = excluded.problem, labels = excluded.labels`,
+			stale = max(notes.stale, excluded.stale), title = excluded.title, front = excluded.front, problem = excluded.problem, labels = excluded.labels`,
 		row.Path, row.Hash, row.Size, row.Modified, row.Seen, row.Stale, row.Title, row.Front, row.Problem, row.Labels).Exec(ctx)
 	if err != nil {
 		return err

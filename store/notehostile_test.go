@@ -249,7 +249,7 @@ func TestNoteTakesAllAlong(t *testing.T) {
 	s.must(err)
 	s.index(note, list)
 	count := func(what string) (n int) {
-		s.must(s.store.reader.NewRaw("SELECT count(*) FROM " + what).Scan(ctx, &n))
+		s.must(s.store.reader.NewRaw("SELECT count(*) FROM "+what).Scan(ctx, &n))
 		return n
 	}
 	for _, q := range []string{

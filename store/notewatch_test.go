@@ -151,7 +151,7 @@ func TestNoteFoldersBeyondTheLimit(t *testing.T) {
 }
 
 // watches counts the inotify watches of this process, of which only the shelf has any.
-func watches(t *testing.T) (n int) {
+func watches(t testing.TB) (n int) {
 	t.Helper()
 	if runtime.GOOS != "linux" {
 		return 0
@@ -187,4 +187,39 @@ func TestNoteWatcherCosts(t *testing.T) {
 		t.Errorf("%d watches are left", n)
 	}
 	s.until("no goroutine is left", func() bool { return runtime.NumGoroutine() <= threads+4 }) // the database's connections
+}
+
+// BenchmarkNoteChange is one note of 20,000 in 100 folders that another program changes, until its row says so, with the wait
+// for the editor to finish as it is in use. What the watcher holds meanwhile is logged.
+func BenchmarkNoteChange(b *testing.B) {
+	s := &shelf{t: b, dir: filepath.Join(b.TempDir(), "notes"), store: vectorStore(b)}
+	old := time.Now().Add(-time.Hour)
+	for i := range 20_000 {
+		name := fmt.Sprintf("f%02d/note %d.md", i/200, i)
+		s.put(name, fmt.Sprintf("# Note %d\n%s\n", i, strings.Repeat("some words of it ", 50)))
+		if err := os.Chtimes(s.at(name), old, old); err != nil {
+			b.Fatal(err)
+		}
+	}
+	began := time.Now()
+	s.open(notes.Options{})
+	b.Logf("Open returned after %v", time.Since(began))
+	for s.count() < 20_000 {
+		if time.Since(began) > 5*time.Minute {
+			b.Fatal("the first scan does not end")
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+	b.Logf("all had rows after %v", time.Since(began))
+	runtime.GC()
+	var mem runtime.MemStats
+	runtime.ReadMemStats(&mem)
+	b.Logf("heap %d KB, %d goroutines, %d watches", mem.HeapAlloc>>10, runtime.NumGoroutine(), watches(b))
+	i := 0
+	for b.Loop() {
+		i++
+		title := fmt.Sprint("changed ", i)
+		s.put("f50/note 10000.md", "# "+title)
+		s.until("the change is seen", s.titled("f50/note 10000.md", title))
+	}
 }

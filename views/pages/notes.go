@@ -2,7 +2,9 @@ package pages
 
 import (
 	"net/url"
+	"path"
 	"strconv"
+	"strings"
 
 	"ash/agent"
 	"ash/views/components"
@@ -107,6 +109,9 @@ type Note struct {
 func (p Note) stateURL() string {
 	return "/memory/notes/state?" + url.Values{"path": {p.Path}, "base": {p.Base}}.Encode()
 }
+
+// linkName is what another note calls this one in a link.
+func (p Note) linkName() string { return strings.TrimSuffix(path.Base(p.Path), path.Ext(p.Path)) }
 
 // source is the text as it goes into a textarea: the reader of HTML drops a line feed at its very beginning.
 func source(text string) string { return "\n" + text }

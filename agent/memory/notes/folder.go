@@ -255,7 +255,7 @@ func (f *Folder) refresh(ctx context.Context, root *os.Root, name string) (note 
 	row := rowOf(note)
 	if known && sameRow(had, row) {
 		if !had.stamp().proves(c.stamp) && row.stamp().proves(c.stamp) { // it is; say that it was looked at
-			row.Stale = had.Stale
+			row.Stale = false // it stays what it is in the store by now
 			err = f.rows.SaveNotes(ctx, []Row{row}, nil)
 		}
 		return note, false, err

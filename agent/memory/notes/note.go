@@ -41,7 +41,7 @@ type Row struct {
 	Size     int64
 	Modified time.Time // microseconds
 	Seen     time.Time // when the file was looked at
-	Stale    bool      // recall has not taken it up yet
+	Stale    bool      // recall has not taken it up yet; saved without it, a row stays as stale as it was
 	Title    string
 	Front    json.RawMessage // nil for none
 	Problem  string

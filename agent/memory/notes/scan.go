@@ -278,7 +278,7 @@ func (s *scanner) row(ctx context.Context, p toRead) (row Row, changed bool, err
 		return Row{}, false, err
 	}
 	if err == nil && sameRow(had, row) {
-		row.Stale = had.Stale
+		row.Stale = false // it stays what it is in the store by now
 		return row, false, nil
 	}
 	return row, true, nil
