@@ -71,7 +71,7 @@ func analyse(query string, speakers map[string][]int32, now time.Time, w weights
 		seen[word.Stem] = true
 		t := term{word: word.Text, weight: 1, variants: variants(word, w)}
 		if i+1 < len(words) {
-			t.variants = append(t.variants, compound(word, words[i+1], w)...)
+			t.variants = slices.Insert(t.variants, 1, compound(word, words[i+1], w)...)
 			t.variants = t.variants[:min(len(t.variants), maxVariants)]
 		}
 		switch {

@@ -80,6 +80,7 @@ max_context_messages = 8
 [memory]
 rest = "1s"
 tidy = "%s"
+learn_daily = 1000
 
 [providers.openai]
 base_url = "%s/v1"
