@@ -143,13 +143,16 @@ func (s *Store) FactChain(ctx context.Context, id agent.ID) ([]agent.Fact, error
 	return chain, err
 }
 
+// chainQuery follows a chain both ways from ?1. The cross joins keep SQLite from going through all facts for each link.
+const chainQuery = `WITH RECURSIVE chain (id) AS (
+		SELECT id FROM facts WHERE id = ?1
+		UNION SELECT f.id FROM chain CROSS JOIN facts f ON f.successor = chain.id
+		UNION SELECT f.successor FROM chain CROSS JOIN facts f ON f.id = chain.id WHERE f.successor IS NOT NULL
+	) SELECT f.* FROM chain CROSS JOIN facts f ON f.id = chain.id ORDER BY f.said, f.seq`
+
 func chainRows(ctx context.Context, db bun.IDB, id agent.ID) ([]factRow, error) {
 	var rows []factRow
-	err := fixed(db, `WITH RECURSIVE chain (id) AS (
-			SELECT id FROM facts WHERE id = ?1
-			UNION SELECT f.id FROM chain JOIN facts f ON f.successor = chain.id
-			UNION SELECT f.successor FROM chain JOIN facts f ON f.id = chain.id WHERE f.successor IS NOT NULL
-		) SELECT f.* FROM chain JOIN facts f ON f.id = chain.id ORDER BY f.said, f.seq`, id).Scan(ctx, &rows)
+	err := fixed(db, chainQuery, id).Scan(ctx, &rows)
 	return rows, err
 }
 

@@ -55,6 +55,13 @@ func TestListsOfMemoryAreReadInOrder(t *testing.T) {
 			}
 		})
 	}
+	for name, query := range map[string]string{
+		"a chain": strings.ReplaceAll(chainQuery, "?1", "'x'"),
+	} {
+		if plan := f.plan(query); strings.Contains(plan, "SCAN f") {
+			t.Errorf("%s reads a table to its end:\n%s", name, plan)
+		}
+	}
 	for name, c := range map[string]struct {
 		filter agent.EntityFilter
 		index  string
