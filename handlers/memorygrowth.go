@@ -3,6 +3,7 @@ package handlers
 import (
 	"context"
 	"net/http"
+	"slices"
 	"time"
 
 	"github.com/labstack/echo/v4"
@@ -92,10 +93,24 @@ func growth(begin time.Time, span growthSpan, totals agent.MemoryTotals, days []
 		}
 	}
 	return components.Growth{
-		Title: "Facts that held", Kinds: names, Steps: steps, Moves: true,
+		Title: "Facts that held", Kinds: names, Steps: begun(steps), Moves: true,
 		Label: components.Plural(totals.Current, "fact holds", "facts hold") + " now. In this time " + components.Count(learned) + " were learned, " +
 			components.Count(ended) + " replaced or let go.",
 	}
+}
+
+// fewestSteps are shown of a chart, however young what it shows is.
+const fewestSteps = 12
+
+// begun leaves out the time before anything was remembered.
+func begun(steps []components.GrowthStep) []components.GrowthStep {
+	i := slices.IndexFunc(steps, func(s components.GrowthStep) bool {
+		return s.Learned+s.Ended > 0 || slices.ContainsFunc(s.Amounts, func(n int64) bool { return n > 0 })
+	})
+	if i < 0 {
+		i = len(steps)
+	}
+	return steps[max(min(i-1, len(steps)-fewestSteps), 0):]
 }
 
 // sizes fills in how much room memory takes: now, and how that came.
