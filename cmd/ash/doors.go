@@ -31,8 +31,8 @@ func (a *app) routes(address string) web.Routes {
 	md := markdown.New()
 	frame := &handlers.Frame{
 		Markdown: md, Reader: a.store, Undoer: undoer{a.hands.files},
-		Settings: func() config.Config { return a.config.Current().Config() },
-		Latest:   a.feed.Last,
+		Settings:  func() config.Config { return a.config.Current().Config() },
+		Latest:    a.feed.Last,
 		Proposals: a.store.ProposalCount,
 		Now:       time.Now, Zone: time.Local,
 	}
@@ -45,7 +45,7 @@ func (a *app) routes(address string) web.Routes {
 	}
 	mind := &handlers.Memory{
 		Frame: frame, Owner: a.owner.ID, Facts: a.store, Entities: a.store, Totals: a.store, Recall: memorySearch{a.mind},
-		Records: a.store, Book: a.mind.book, Decider: a.mind.book, Forgetter: a.mind.book, Sizes: a.sizes, Meaning: a.meaningState,
+		Records: a.store, Book: a.mind.book, Decider: a.mind.book, Forgetter: a.mind.book, Meaning: a.meaningState, Sizes: a.sizes,
 	}
 	events := &handlers.Events{
 		Frame: frame, Feed: a.feed, Threads: a.store, Tails: a.store, Summaries: a.store, Memory: mind, Stream: md, Log: a.log,
