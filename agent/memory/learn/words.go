@@ -95,7 +95,7 @@ func numeric(w string) bool { return strings.ContainsFunc(w, unicode.IsDigit) }
 func grounded(statement, quote, own string) bool {
 	v := vocabularyOf(own)
 	list := terms(statement)
-	if len(list) == 0 || negated(statement) != negated(quote) {
+	if len(list) == 0 || negated(statement) != negated(afterNo(quote)) {
 		return false
 	}
 	if !shares(statement, quote) {
@@ -112,6 +112,28 @@ func grounded(statement, quote, own string) bool {
 		}
 	}
 	return 3*known >= 2*len(list)
+}
+
+// noes are said before a statement that puts something right: they turn round what was there, not what comes.
+var noes = func() map[string]bool {
+	out := map[string]bool{}
+	for _, s := range []string{
+		"no", "nope", "no no", "no wait", "not quite", "not right", "not true", "thats not right", "thats not true", "thats not correct", "that is not right",
+		"that is not true", "that is not correct", "that isnt right", "that isnt true", "not any more", "not anymore",
+		"nein", "no nein", "stimmt nicht", "das stimmt nicht", "stimmt so nicht", "das stimmt so nicht", "nicht ganz", "nicht richtig", "das ist nicht richtig", "nicht mehr",
+	} {
+		out[s] = true
+	}
+	return out
+}()
+
+// afterNo returns what follows such a word.
+func afterNo(text string) string {
+	i := strings.IndexAny(text, ",:;.!–")
+	if i > 0 && noes[strings.Join(plainWords(text[:i]), " ")] {
+		return text[i:]
+	}
+	return text
 }
 
 // datelike reports numbers that a date may bring in where the person said "tomorrow".
