@@ -28,13 +28,17 @@ func (s *Store) Facts(ctx context.Context, f agent.FactFilter) ([]agent.Fact, st
 	if len(statuses) == 0 {
 		statuses = []agent.FactStatus{agent.FactCurrent, agent.FactSuperseded, agent.FactRetired}
 	}
+	order, err := s.orderOf(ctx, f)
+	if err != nil {
+		return nil, "", err
+	}
 	var rows []factRow
 	for _, status := range statuses {
 		var some []factRow
 		q := s.reader.NewSelect().Model(&some).Limit(int64(limit + 1))
-		q = factsOf(q, f, status)
+		q = factsOf(q, f, status, order)
 		if f.After != "" {
-			q = q.Where(orderOf(f)+" < (?, ?)", at.order, at.seq)
+			q = q.Where("(?0.said, ?0.seq) < (?1, ?2)", order, at.order, at.seq)
 		}
 		if err := q.Scan(ctx); err != nil {
 			return nil, "", s.translate(err)
@@ -53,23 +57,43 @@ func (s *Store) Facts(ctx context.Context, f agent.FactFilter) ([]agent.Fact, st
 	return page, next, s.translate(err)
 }
 
-// orderOf are the columns that a list of facts is ordered by: those about somebody are read in the order of that list.
-func orderOf(f agent.FactFilter) string {
-	if f.Entity != "" {
-		return "(l.said, l.seq)"
+// rareSource is how many facts a source has at most when a list of somebody's facts goes through them rather than through all
+// that is about that name.
+const rareSource = 2000
+
+const (
+	inOrder bun.Ident = "f" // of all facts, or of those an index of facts has
+	ofOne   bun.Ident = "l" // of those that are about an entity
+)
+
+// orderOf says in which order a list is read: facts about somebody in the order of that list, unless they are to be from a source that has few.
+func (s *Store) orderOf(ctx context.Context, f agent.FactFilter) (bun.Ident, error) {
+	if f.Entity == "" {
+		return inOrder, nil
 	}
-	return "(f.said, f.seq)"
+	if f.Source == "" {
+		return ofOne, nil
+	}
+	var n int
+	err := fixed(s.reader, `SELECT count(*) FROM (SELECT 1 FROM facts WHERE source = ?1 LIMIT ?2)`, f.Source, rareSource+1).Scan(ctx, &n)
+	if err != nil {
+		return "", s.translate(err)
+	}
+	if n > rareSource {
+		return ofOne, nil
+	}
+	return inOrder, nil
 }
 
 // factsOf selects the facts of a status that a filter takes, in the order of the list.
-func factsOf(q *bun.SelectQuery, f agent.FactFilter, status agent.FactStatus) *bun.SelectQuery {
-	alias := "f"
-	if f.Entity != "" {
+func factsOf(q *bun.SelectQuery, f agent.FactFilter, status agent.FactStatus, order bun.Ident) *bun.SelectQuery {
+	switch {
+	case order == ofOne:
 		// The cross join keeps SQLite from reading all facts instead.
 		q = q.ModelTableExpr("fact_entities AS l CROSS JOIN facts AS f ON f.id = l.fact").Where("l.entity = ?", f.Entity)
-		alias = "l"
+	case f.Entity != "":
+		q = q.Where("EXISTS (SELECT 1 FROM fact_entities AS l WHERE l.fact = f.id AND l.entity = ?)", f.Entity)
 	}
-	order := bun.Ident(alias)
 	if f.Thread != "" || f.Message != "" || f.Run != "" {
 		q = q.Where("+?.status = ?", order, status) // few facts, with an index of their own
 	} else {

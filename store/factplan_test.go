@@ -37,14 +37,16 @@ func TestListsOfMemoryAreReadInOrder(t *testing.T) {
 		"pinned":              {agent.FactFilter{Owner: f.owner, Statuses: current, Pinned: true}, "facts_pinned"},
 		"a time":              {agent.FactFilter{Owner: f.owner, Statuses: current, From: now()}, "facts_status"},
 		"about somebody":      {agent.FactFilter{Owner: f.owner, Statuses: current, Entity: agent.NewID()}, "fact_entities_entity"},
-		"about, and a source": {agent.FactFilter{Owner: f.owner, Statuses: current, Entity: agent.NewID(), Source: agent.SourceNote}, "fact_entities_entity"},
+		"about, and a source": {agent.FactFilter{Owner: f.owner, Statuses: current, Entity: agent.NewID(), Source: agent.SourceNote}, "facts_source"},
 		"learned from":        {agent.FactFilter{Message: agent.NewID()}, "facts_message"},
 		"learned in":          {agent.FactFilter{Thread: agent.NewID()}, "facts_thread"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			status := agent.FactCurrent
 			var rows []factRow
-			q := factsOf(f.reader.NewSelect().Model(&rows), c.filter, status).Where(orderOf(c.filter)+" < (?, ?)", 1<<50, 9).Limit(41)
+			order, err := f.orderOf(f.ctx, c.filter)
+			f.ok(err)
+			q := factsOf(f.reader.NewSelect().Model(&rows), c.filter, status, order).Where("(?0.said, ?0.seq) < (?1, ?2)", order, 1<<50, 9).Limit(41)
 			plan := f.plan(q.String())
 			if !strings.Contains(plan, "USING INDEX "+c.index+" ") && !strings.Contains(plan, "USING COVERING INDEX "+c.index+" ") {
 				t.Errorf("not by %s:\n%s", c.index, plan)
