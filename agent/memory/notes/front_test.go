@@ -43,7 +43,7 @@ func TestFrontMatter(t *testing.T) {
 			if n.Title != c.title || string(n.Front) != c.front || (c.problem == "") != (n.Problem == "") || !strings.Contains(n.Problem, c.problem) {
 				t.Errorf("title %q, front %s, problem %q", n.Title, n.Front, n.Problem)
 			}
-			if took := time.Since(began); took > 2*time.Second {
+			if took := time.Since(began); took > 30*time.Second {
 				t.Errorf("it took %v", took)
 			}
 			list, _ := Passages(n)
@@ -106,7 +106,7 @@ func TestWikiLinks(t *testing.T) {
 		}
 	}
 	hard := ""
-	for i := range 1400 {
+	for i := range 5600 {
 		hard += strings.Repeat("`", i) + "a"
 	}
 	for name, text := range map[string]string{
@@ -117,7 +117,7 @@ func TestWikiLinks(t *testing.T) {
 	} {
 		began := time.Now()
 		links(text)
-		if took := time.Since(began); took > time.Second {
+		if took := time.Since(began); took > 30*time.Second { // far more than work that grows with the length takes anywhere
 			t.Errorf("%s took %v", name, took)
 		}
 	}

@@ -11,6 +11,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/google/uuid"
+
 	"ash/agent"
 )
 
@@ -151,14 +153,19 @@ func (s *scanner) walk(ctx context.Context) error {
 
 // leftover removes a file of ours that was never finished: the note it was for is as it was before.
 func (s *scanner) leftover(name string, e fs.DirEntry) error {
-	id, ours := strings.CutPrefix(e.Name(), tempPrefix)
-	if _, err := agent.ParseID(id); !ours || err != nil || !e.Type().IsRegular() {
+	if !isTemp(e.Name()) || !e.Type().IsRegular() {
 		return nil
 	}
 	if info, err := e.Info(); err != nil || time.Since(info.ModTime()) < leftAfter {
 		return ignoreMissing(err)
 	}
 	return ignoreMissing(s.root.Remove(name))
+}
+
+// isTemp reports whether a name is one that write makes.
+func isTemp(name string) bool {
+	id, ours := strings.CutPrefix(name, tempPrefix)
+	return ours && uuid.Validate(id) == nil
 }
 
 func (s *scanner) unreadable(ctx context.Context, name string, err error) error {
@@ -330,7 +337,7 @@ func (s *scanner) gone(ctx context.Context, name string) (Row, error) {
 			return Row{}, err
 		}
 	} else if err != nil && agent.CodeOf(err) != agent.CodeInvalid { // invalid: it is reached through a link now
-		return Row{}, nil //nolint:nilerr // what cannot be looked at is not gone
+		return Row{}, nil // what cannot be looked at is not gone
 	}
 	row, err := s.folder.rows.NoteRow(ctx, name)
 	if agent.CodeOf(err) == agent.CodeNotFound {

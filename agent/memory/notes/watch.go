@@ -229,7 +229,7 @@ func (w *watcher) take(e fsnotify.Event) bool {
 	return true
 }
 
-// name returns the path below the folder that an event is about, and whether it is looked at at all.
+// name returns the path below the folder that an event is about, and whether Ash looks at such names.
 func (w *watcher) name(e fsnotify.Event) (string, bool) {
 	rel, err := filepath.Rel(w.folder.dir, e.Name)
 	if err != nil {
