@@ -105,14 +105,14 @@ func TestWikiLinks(t *testing.T) {
 			t.Errorf("%q leads to %q, want %q", target, got, want)
 		}
 	}
-	hard := ""
+	var hard strings.Builder
 	for i := range 5600 {
-		hard += strings.Repeat("`", i) + "a"
+		hard.WriteString(strings.Repeat("`", i) + "a")
 	}
 	for name, text := range map[string]string{
 		"open":       strings.Repeat("[[", 1<<19),
 		"nested":     strings.Repeat("[[a", 1<<18) + "]]",
-		"backquotes": hard,
+		"backquotes": hard.String(),
 		"lines":      strings.Repeat("[[a]]\n`\n", 1<<17),
 	} {
 		began := time.Now()
