@@ -267,9 +267,20 @@ func (b *burning) rewrite(ctx context.Context, id agent.ID, masks []agent.Mask) 
 // summaries removes those that were taken out of use.
 func (b *burning) summaries(ctx context.Context) error {
 	for _, id := range b.kept.Summaries {
+		var text []string
+		if err := fixed(b.tx, `SELECT text FROM summaries WHERE id = ?1`, id).Scan(ctx, &text); err != nil {
+			return err
+		}
+		b.look(strings.Join(text, ""))
 		if _, err := fixed(b.tx, `DELETE FROM summaries WHERE id = ?1`, id).Exec(ctx); err != nil {
 			return err
 		}
+	}
+	for _, t := range b.kept.Titles {
+		b.look(t.Title)
+	}
+	for _, p := range b.kept.Proposals {
+		b.look(p.Fact)
 	}
 	for _, e := range b.kept.Episodes {
 		b.look(e.Text)

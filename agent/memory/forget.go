@@ -21,6 +21,9 @@ func (s *search) derived(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	if err := s.answered(ctx, d.Receipts); err != nil { // first: what was made of those conversations goes with them
+		return err
+	}
 	// A fact that is no history of these and says the same goes with its own history.
 	for _, f := range d.Facts {
 		if s.same(f.Text) && !slices.Contains(ids, f.ID) {
@@ -51,9 +54,6 @@ func (s *search) derived(ctx context.Context) error {
 		}
 	}
 	s.versions(d.Versions)
-	if err := s.answered(ctx, d.Receipts); err != nil {
-		return err
-	}
 	return s.elsewhere(ctx, words)
 }
 
