@@ -3,6 +3,7 @@ package recall_test
 import (
 	"context"
 	"reflect"
+	"slices"
 	"testing"
 
 	"ash/agent/memory/recall"
@@ -15,21 +16,21 @@ func TestAsItGrows(t *testing.T) {
 	boat, comic := read(t, "boat"), read(t, "comic")
 	s := opened(t)
 	old := recall.New(recall.Options{Index: s})
-	for at := 0; at < len(boat.turns); at += 50 {
-		if _, err := s.ImportMessages(ctx, boat.turns[at:min(at+50, len(boat.turns))]); err != nil {
+	for at := 0; at < len(boat.turns); at += 30 {
+		if _, err := s.ImportMessages(ctx, boat.turns[at:min(at+30, len(boat.turns))]); err != nil {
 			t.Fatal(err)
 		}
 		if err := old.CatchUp(ctx); err != nil {
 			t.Fatal(err)
 		}
-		if at == 50 {
+		if at == 30 {
 			if _, err := s.ImportMessages(ctx, comic.turns); err != nil {
 				t.Fatal(err)
 			}
 		}
 	}
 	whole := recall.New(recall.Options{Index: s})
-	for _, q := range append(boat.questions[:40:40], comic.questions[:40]...) {
+	for _, q := range append(slices.Clone(boat.questions), comic.questions...) {
 		a, err := old.Recall(ctx, recall.Query{Text: q.text})
 		if err != nil {
 			t.Fatal(err)
