@@ -53,10 +53,9 @@ func TestAPIDoors(t *testing.T) {
 		t.Fatal(err)
 	}
 	cookie := "ash-00000000=x; session=" + string(h.secret)
-	before := len(h.list("?status=all&limit=200"))
 	var bodies []string
 	for name, try := range h.operations() {
-		before = len(h.list("?status=all&limit=200"))
+		before := len(h.list("?status=all&limit=200"))
 		for what, x := range map[string]struct {
 			status  int
 			headers []string

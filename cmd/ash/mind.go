@@ -137,7 +137,7 @@ func (m *mind) Recall(ctx context.Context, r agent.PromptRequest) ([]agent.Recol
 	// Twice as much as there is room for: what holds no longer is left out of it.
 	beside := besidePath(r.Path)
 	query := recall.Query{
-		Text: newest.Text(), Limit: 2 * recall.DefaultLimit, Tokens: 2 * room, Own: true, Facts: recall.DefaultLimit / 2,
+		Text: newest.Text(), Limit: 2 * recall.DefaultLimit, Tokens: 2 * room, Own: true, Stands: true, Facts: recall.DefaultLimit / 2,
 		Leave: func(it recall.Found) bool { return beside(it) || onlyAsks(it) },
 	}
 	items, err := m.recall.Recall(ctx, query)
@@ -151,7 +151,7 @@ func (m *mind) Recall(ctx context.Context, r agent.PromptRequest) ([]agent.Recol
 		m.log.Warn("nothing could be recalled", "thread", r.Thread.ID, "error", err)
 		return nil, nil
 	}
-	items = withinRoom(items, recall.DefaultLimit, room)
+	items = firstWithin(items, recall.DefaultLimit, room)
 	for i := range items {
 		items[i].Labels = items[i].Labels.Union(remembered)
 	}
@@ -179,8 +179,8 @@ func askingWord(w string) bool {
 	return false
 }
 
-// within returns the first of items, at most n, that together have room in so many tokens. What is too long gives way to what follows.
-func withinRoom(items []agent.Recollection, n, tokens int) []agent.Recollection {
+// firstWithin returns the first of items, at most n, that together have room in so many tokens. What is too long gives way to what follows.
+func firstWithin(items []agent.Recollection, n, tokens int) []agent.Recollection {
 	out := make([]agent.Recollection, 0, n)
 	for _, r := range items {
 		if cost := recall.Cost(prompt.Tokens, r); cost <= tokens && len(out) < n {
