@@ -50,7 +50,7 @@ func (m *mind) pages(frame *handlers.Frame) (*handlers.Memory, *handlers.Notes) 
 	return &handlers.Memory{
 		Frame: frame, Owner: m.owner, Facts: m.store, Entities: m.store, Totals: m.store, Records: m.store,
 		Recall: m, Book: m.book, Decider: m.book, Forgetter: m.book,
-		Sizes: m,
+		Sizes: m, Redact: func(text string) string { return strings.ReplaceAll(text, "sk-never-kept", "[secret]") },
 	}, &handlers.Notes{Frame: frame, Folder: m.notes, Beside: m.notes, Waiting: m.store.ProposalCount}
 }
 
@@ -115,6 +115,8 @@ func TestMemoryIsToldFoundCorrected(t *testing.T) {
 	h.browser.Post("/memory/new", url.Values{"text": {"  "}, "kind": {"core"}}).Is(422).Has(`[role=alert]`)
 	h.browser.Post("/memory/new", url.Values{"text": {"x"}, "kind": {"perhaps"}}).Is(422)
 
+	h.browser.Post("/memory/new", url.Values{"text": {"My key is sk-never-kept."}, "kind": {"core"}}).Is(422).Says("Those are not kept in memory")
+
 	f := h.hazelnuts(thread)
 	p := h.browser.Get("/memory").Is(200).Says("2 facts").Has(`.month .mem a[href="/memory/facts/` + string(f.ID) + `"]`)
 	if months := p.Find(".month h2").Length(); months != 1 {
@@ -133,6 +135,8 @@ func TestMemoryIsToldFoundCorrected(t *testing.T) {
 	}
 	page := h.browser.Get("/memory/facts/" + string(f.ID)).Is(200).Says("allergic to hazelnuts</blockquote>").Has(`a[href="/chat/` + string(thread) + `?at=` + string(f.Source.Message) + `#m-` + string(f.Source.Message) + `"]`)
 	form := url.Values{"text": {"Ferdinand is allergic to walnuts."}, "kind": {"fact"}, "seen": {page.Attr("#edit input[name=seen]", "value")}}
+	secret := url.Values{"text": {"It is sk-never-kept."}, "kind": {"fact"}, "seen": form["seen"]}
+	h.browser.Post("/memory/facts/"+string(f.ID)+"/correct", secret).Is(422).Says("Those are not kept in memory")
 	now := h.browser.Post("/memory/facts/"+string(f.ID)+"/correct", form).Leads()
 	h.browser.Get(now).Says("Corrected").Says("walnuts")
 	if chain := h.browser.Get(now).Find(".chain li"); chain.Length() != 2 || !strings.Contains(chain.First().Text(), "hazelnuts") || !strings.Contains(chain.First().Text(), "replaced") {

@@ -67,7 +67,10 @@ func (h *Memory) Remember(c echo.Context) error {
 			f.Entities = append(f.Entities, agent.Entity{Name: name})
 		}
 	}
-	kept, err := h.Book.Remember(c.Request().Context(), f, true)
+	var kept memory.Kept
+	if err = h.keepable(words, about); err == nil {
+		kept, err = h.Book.Remember(c.Request().Context(), f, true)
+	}
 	if code := agent.CodeOf(err); code == agent.CodeInvalid || code == agent.CodeConflict {
 		return h.newForm(c, http.StatusUnprocessableEntity, pages.MemoryNew{Text: words, Kind: kind, About: about, Problem: agent.PublicOf(err)})
 	}
@@ -79,6 +82,16 @@ func (h *Memory) Remember(c echo.Context) error {
 		done = "known"
 	}
 	return see(c, components.FactPath(kept.Fact.ID)+"?done="+done)
+}
+
+// keepable refuses what holds a secret: it belongs into the vault, and memory is read by every model.
+func (h *Memory) keepable(texts ...string) error {
+	for _, text := range texts {
+		if h.Redact(text) != text {
+			return errSecret()
+		}
+	}
+	return nil
 }
 
 // factForm reads the wording and the kind of a fact.
@@ -257,6 +270,9 @@ func (h *Memory) Correct(c echo.Context) error {
 	}
 	at, err := seen(c)
 	if err != nil {
+		return err
+	}
+	if err := h.keepable(words); err != nil {
 		return err
 	}
 	kept, err := h.Book.Correct(c.Request().Context(), id, at, agent.Fact{

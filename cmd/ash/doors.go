@@ -45,7 +45,7 @@ func (a *app) routes(address string) web.Routes {
 	}
 	mind := &handlers.Memory{
 		Frame: frame, Owner: a.owner.ID, Facts: a.store, Entities: a.store, Totals: a.store, Recall: memorySearch{a.mind},
-		Records: a.store, Book: a.mind.book, Decider: a.mind.book, Forgetter: a.mind.book, Meaning: a.meaningState, Sizes: a.sizes,
+		Records: a.store, Book: a.mind.book, Decider: a.mind.book, Forgetter: a.mind.book, Redact: a.hands.guard.Redact, Meaning: a.meaningState, Sizes: a.sizes,
 	}
 	events := &handlers.Events{
 		Frame: frame, Feed: a.feed, Threads: a.store, Tails: a.store, Summaries: a.store, Memory: mind, Stream: md, Log: a.log,
