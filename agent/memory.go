@@ -183,6 +183,7 @@ type Recollection struct {
 	External string // id a message had where it was imported from
 	Archive  string // the conversation's name where it was imported from
 	Thread   ID     // of a message or episode
+	Speaker  string // of a message, "" of others: "you", "Ash", or the name an import gave
 	Text     string // what was found, clipped
 	Source   string // where it is from, for people: "you, 3 May 2023", "notes/garden.md"
 	Why      []string

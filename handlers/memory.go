@@ -40,7 +40,7 @@ type Memory struct {
 	Decider   Decider
 	Forgetter Forgetter
 	Redact    func(string) string // takes out what is a secret
-	Sizes     SizeReader // nil: not shown
+	Sizes     SizeReader          // nil: not shown
 	// Meaning says how finding by meaning stands: by which model, how much is done, what is wrong. "" when it is off; nil: not shown.
 	Meaning func() string
 }

@@ -228,7 +228,7 @@ func (p *memoryPresenter) found(x foundMemory) (components.Memory, error) {
 		m.Word, m.URL, m.Forget = "Message", messageURL(x.Thread, agent.ID(x.Ref)), "/memory/forget?message="+x.Ref
 	}
 	if title != "" {
-		m.From, m.FromURL = "in “"+title+"”", m.URL
+		m.From, m.FromURL = strings.TrimSpace(visible(x.Speaker)+" in “"+title+"”"), m.URL
 	}
 	return m, err
 }

@@ -54,6 +54,9 @@ func (b *Book) Correct(ctx context.Context, id agent.ID, base time.Time, f agent
 	if err != nil {
 		return agent.Fact{}, err
 	}
+	if len(changes) < 2 { // another correction came first
+		return agent.Fact{}, errHistory()
+	}
 	changes[1].Before = &old // what the person saw
 	done, err := b.Apply(ctx, Step{Changes: changes, Lifts: graves})
 	if err != nil {
@@ -97,12 +100,16 @@ func (b *Book) held(ctx context.Context, id agent.ID, base time.Time) (agent.Fac
 		return agent.Fact{}, err
 	}
 	if f.Status != agent.FactCurrent {
-		return agent.Fact{}, agent.Errorf(agent.CodeConflict, "This memory is history by now. Look at what took its place.")
+		return agent.Fact{}, errHistory()
 	}
 	if !base.IsZero() && !f.Updated.Equal(base) {
 		return agent.Fact{}, agent.Errorf(agent.CodeConflict, "This memory has changed since you opened it. Look at it again.")
 	}
 	return f, nil
+}
+
+func errHistory() error {
+	return agent.Errorf(agent.CodeConflict, "This memory is history by now. Look at what took its place.")
 }
 
 // replace changes a fact in place.

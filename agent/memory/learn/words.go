@@ -118,7 +118,7 @@ func grounded(statement, quote, own string) bool {
 var noes = func() map[string]bool {
 	out := map[string]bool{}
 	for _, s := range []string{
-		"no", "nope", "no no", "no wait", "not quite", "not right", "not true", "thats not right", "thats not true", "thats not correct", "that is not right",
+		"no", "nope", "no" + " no", "no wait", "not quite", "not right", "not true", "thats not right", "thats not true", "thats not correct", "that is not right",
 		"that is not true", "that is not correct", "that isnt right", "that isnt true", "not any more", "not anymore",
 		"nein", "no nein", "stimmt nicht", "das stimmt nicht", "stimmt so nicht", "das stimmt so nicht", "nicht ganz", "nicht richtig", "das ist nicht richtig", "nicht mehr",
 	} {

@@ -80,8 +80,11 @@ func (q Query) admits(it Found) bool {
 }
 
 func recollection(it Found, one scored, why []string) agent.Recollection {
+	if it.Kind == agent.MemoryMessage && it.Speaker == "" {
+		it.Speaker = "you"
+	}
 	return agent.Recollection{
-		Kind: it.Kind, Ref: it.Ref, External: it.External, Archive: it.Archive, Thread: it.Thread, Text: agent.Clip(it.Text, maxShown),
+		Kind: it.Kind, Ref: it.Ref, External: it.External, Archive: it.Archive, Thread: it.Thread, Speaker: it.Speaker, Text: agent.Clip(it.Text, maxShown),
 		Source: source(it), Why: why, Score: one.score, Time: it.Time, Said: it.Said, Labels: it.Labels,
 	}
 }
@@ -97,9 +100,6 @@ func source(it Found) string {
 	case agent.MemoryEpisode:
 		parts = append(parts, "a conversation")
 	case agent.MemoryMessage:
-		if it.Speaker == "" {
-			it.Speaker = "you"
-		}
 		parts = append(parts, it.Speaker)
 	}
 	switch {
