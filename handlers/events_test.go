@@ -90,7 +90,7 @@ func TestPagesOpenedInTheMiddle(t *testing.T) {
 }
 
 func TestStreamTellsAttempts(t *testing.T) {
-	h := open(t, llmtest.Text("before"), llmtest.Unauthorized(), llmtest.Text("from the other"))
+	h := open(t, llmtest.Text("before"), llmtest.Unauthorized(), llmtest.SlowHeaders(300*time.Millisecond, "from the other"))
 	_, err := h.config.Edit(context.Background(), "", []config.Change{{Key: "models.order", Value: "test/test-model, test/other"}})
 	h.must(err)
 	id := h.begin("one")
