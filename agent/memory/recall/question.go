@@ -71,8 +71,7 @@ func analyse(query string, speakers map[string][]int32, now time.Time, w weights
 		seen[word.Stem] = true
 		t := term{word: word.Text, weight: 1, variants: variants(word, w)}
 		if i+1 < len(words) {
-			t.variants = slices.Insert(t.variants, 1, compound(word, words[i+1], w)...)
-			t.variants = t.variants[:min(len(t.variants), maxVariants)]
+			t.variants = together(t.variants, compound(word, words[i+1], w))
 		}
 		switch {
 		case dates[i]:
@@ -106,6 +105,21 @@ func variants(word lexis.Word, w weights) []variant {
 		put(s, w.member)
 	}
 	return list
+}
+
+// partOf is how much a word counts by itself when with the next one it is a word of its own: who works out is not at work.
+const partOf = 0.4
+
+// together puts what a word and the next are as one before what it is alone.
+func together(alone, joined []variant) []variant {
+	if len(joined) == 0 {
+		return alone
+	}
+	for i := range alone {
+		alone[i].weight *= partOf
+	}
+	list := append(joined, alone...)
+	return list[:min(len(list), maxVariants)]
 }
 
 // compound returns what to look for when two words are one that is known: "work out", "camp fire".
