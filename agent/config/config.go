@@ -147,6 +147,7 @@ type Memory struct {
 	LearnModel   agent.ModelRef     `key:"learn_model" unset:"the conversation's own model" sample:"ollama/qwen3:4b" form:"ref" doc:"The model that learns; a small one will do."`
 	LearnTokens  int                `key:"learn_tokens" default:"12000" min:"4000" max:"200000" doc:"The most tokens of one call that learns, its answer included."`
 	LearnDaily   agent.MicroDollars `key:"learn_daily" default:"0.50" min:"0" max:"1000" doc:"What learning and tidying may cost a day (UTC), in dollars. 0 sets no bound."`
+	LearnCalls   int                `key:"learn_calls" default:"300" min:"0" max:"100000" doc:"How often learning and tidying may ask a model a day (UTC). 0 sets no bound."`
 	Tidy         time.Duration      `key:"tidy" default:"24h" min:"1s" max:"8760h" doc:"How often memory is tidied: what is said twice is merged, what has expired is retired, patterns are offered. Every run is listed and can be undone."`
 	RecallTokens int                `key:"recall_tokens" default:"1000" min:"0" max:"20000" doc:"How much of what is recalled may stand in a prompt, in tokens. 0 recalls nothing by itself."`
 	Embedder     agent.ModelRef     `key:"embedder" unset:"recall by words alone" sample:"ollama/nomic-embed-text" form:"ref" doc:"An embedding model of one of the providers: things are then found by meaning, too. What is remembered is sent to it."`

@@ -62,7 +62,7 @@ func TestDefaults(t *testing.T) {
 			Timeout: 5 * time.Minute, Idle: 15 * time.Minute, MinFree: 1024,
 		},
 		Memory: Memory{
-			Learn: "automatic", Rest: 2 * time.Minute, LearnTokens: 12_000, LearnDaily: 500_000, Tidy: 24 * time.Hour, RecallTokens: 1000,
+			Learn: "automatic", Rest: 2 * time.Minute, LearnTokens: 12_000, LearnDaily: 500_000, LearnCalls: 300, Tidy: 24 * time.Hour, RecallTokens: 1000,
 			Notes: filepath.Join(o.Home, "notes"), Undo: time.Hour,
 		},
 		Appearance: Appearance{Theme: "system"},

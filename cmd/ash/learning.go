@@ -24,6 +24,7 @@ func (a *app) newLearner() *learn.Learner {
 		Models: a.providers, Model: func(t agent.Thread) string { return learningModel(settings(), t) },
 		Spent:   a.store.LearnSpent,
 		Daily:   func() agent.MicroDollars { return settings().LearnDaily },
+		Calls:   func() int { return settings().LearnCalls },
 		Tokens:  func() int { return settings().LearnTokens },
 		Idle:    func() time.Duration { return settings().Rest },
 		Mode:    func() learn.Mode { return learn.Mode(settings().Learn) },

@@ -88,9 +88,9 @@ func (l *Learner) affordable(ctx context.Context, p agent.Prompt, info agent.Mod
 	if !l.lost.day.Equal(day) {
 		l.lost = lost{day: day}
 	}
-	switch daily := l.o.Daily(); {
-	case calls+l.lost.calls >= l.o.Bounds.Calls:
-		return 0, agent.Errorf(agent.CodeExhausted, "Learning has asked a model %d times today, which is the most it may.", l.o.Bounds.Calls)
+	switch daily, often := l.o.Daily(), l.o.Calls(); {
+	case often > 0 && calls+l.lost.calls >= often:
+		return 0, agent.Errorf(agent.CodeExhausted, "Learning has asked a model %d times today: memory.learn_calls is reached.", often)
 	case daily > 0 && spent+l.lost.cost+cost > daily:
 		return 0, agent.Errorf(agent.CodeExhausted, "Learning may cost no more today: memory.learn_daily is reached.")
 	}

@@ -86,7 +86,7 @@ func TestBoundedPerDay(t *testing.T) {
 			calls  int
 			why    string
 		}{
-			"calls": {func(o *learn.Options) { o.Bounds.Calls = 3 }, 3, "3 times today"},
+			"calls": {func(o *learn.Options) { o.Calls = func() int { return 3 } }, 3, "3 times today"},
 			"money": {func(o *learn.Options) { o.Daily = func() agent.MicroDollars { return 5000 } }, 1, "learn_daily"},
 		} {
 			h := newHouse()

@@ -83,6 +83,7 @@ type Options struct {
 	// Spent says what the runs kept since a time have cost, and how many of them asked a model; nil: nothing.
 	Spent  func(ctx context.Context, since time.Time) (cost agent.MicroDollars, calls int, err error)
 	Daily  func() agent.MicroDollars // of all calls of one day (UTC); nil and 0 set no bound
+	Calls  func() int                // of one day (UTC), however cheap; 0 sets no bound, nil: Bounds.Calls
 	Idle   func() time.Duration      // quiet before a conversation counts as resting; nil and 0: Bounds.Idle
 	Tokens func() int                // of one call, its answer included; nil and 0: Bounds.Input and Bounds.Output alone
 
@@ -142,6 +143,9 @@ func (o Options) complete() Options {
 	}
 	if o.Daily == nil {
 		o.Daily = func() agent.MicroDollars { return 0 }
+	}
+	if o.Calls == nil {
+		o.Calls = func() int { return o.Bounds.Calls }
 	}
 	if o.Idle == nil {
 		o.Idle = func() time.Duration { return 0 }

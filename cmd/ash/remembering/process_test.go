@@ -81,6 +81,7 @@ max_context_messages = 8
 rest = "1s"
 tidy = "%s"
 learn_daily = 1000
+learn_calls = 0
 
 [providers.openai]
 base_url = "%s/v1"
