@@ -109,6 +109,7 @@ type SearchHit struct {
 	Thread  Thread
 	Message ID // "" when the title matched
 	Role    Role
+	By      string // the provider of the model that wrote it, "" for what people wrote
 	Snippet []SnippetPart
 	Created time.Time
 }

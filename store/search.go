@@ -23,6 +23,7 @@ type hitRow struct {
 	threadRow
 	Message agent.ID   `bun:"message"`
 	Role    agent.Role `bun:"role"`
+	By      string     `bun:"by"`
 	At      int64      `bun:"at"`
 	Parts   string     `bun:"parts"`
 }
@@ -66,7 +67,7 @@ type finder struct {
 
 func (f *finder) titles(ctx context.Context, tx bun.IDB, match string) error {
 	var rows []hitRow
-	err := tx.NewRaw(`SELECT t.*, '' AS message, '' AS role, t.updated AS at, '' AS parts
+	err := tx.NewRaw(`SELECT t.*, '' AS message, '' AS role, '' AS by, t.updated AS at, '' AS parts
 		FROM (SELECT rowid FROM threads_fts WHERE threads_fts MATCH ? ORDER BY rowid DESC LIMIT ?) f
 		CROSS JOIN threads t ON t.seq = f.rowid
 		WHERE t.deleted = 0 ORDER BY t.updated DESC LIMIT ?`, match, candidates, f.limit).Scan(ctx, &rows)
@@ -78,7 +79,7 @@ func (f *finder) titles(ctx context.Context, tx bun.IDB, match string) error {
 
 func (f *finder) messages(ctx context.Context, tx bun.IDB, match string) error {
 	var rows []hitRow
-	err := tx.NewRaw(`SELECT t.*, m.id AS message, m.role, m.created AS at, m.parts
+	err := tx.NewRaw(`SELECT t.*, m.id AS message, m.role, m.provider AS by, m.created AS at, m.parts
 		FROM (SELECT rowid FROM messages_fts WHERE messages_fts MATCH ? ORDER BY rowid DESC LIMIT ?) f
 		CROSS JOIN messages m ON m.seq = f.rowid CROSS JOIN threads t ON t.id = m.thread
 		WHERE t.deleted = 0 LIMIT ?`, match, candidates, f.limit).Scan(ctx, &rows)
@@ -112,7 +113,7 @@ func (f *finder) hit(row hitRow) (agent.SearchHit, error) {
 	if err != nil {
 		return agent.SearchHit{}, err
 	}
-	hit := agent.SearchHit{Thread: t, Message: row.Message, Role: row.Role, Created: fromMicros(row.At).In(time.UTC)}
+	hit := agent.SearchHit{Thread: t, Message: row.Message, Role: row.Role, By: row.By, Created: fromMicros(row.At).In(time.UTC)}
 	text := t.Title
 	if row.Message != "" {
 		parts, err := decodeParts(row.Parts)

@@ -175,7 +175,7 @@ func (a *answer) hits(words string) (found []agent.SearchHit, loose bool, err er
 			if id == "" {
 				id = h.Thread.ID
 			}
-			if !seen[id] && !a.talk.known(h) {
+			if !seen[id] && !a.talk.known(h) && h.By != Name { // its own answers quote what is found anyway
 				seen[id] = true
 				found = append(found, h)
 				loose = i > 0

@@ -172,6 +172,8 @@ func TestLeavesOutThisConversation(t *testing.T) {
 	s.add("own", "find sourdough", agent.RoleUser, "find sourdough")
 	s.books = append(s.books, agent.SearchHit{Thread: agent.Thread{ID: "own", Title: "find sourdough"}, Snippet: []agent.SnippetPart{{Text: "find sourdough"}}})
 	s.add("other", "Bread", agent.RoleUser, "sourdough")
+	s.add("echo", "Asked before", agent.RoleAssistant, "For “sourdough” I found one place")
+	s.books[len(s.books)-1].By = Name
 	got := ask(t, s, talkOf(user("find sourdough")))
 	if !strings.Contains(got.text, "2 places") || strings.Contains(got.text, "find sourdough") {
 		t.Errorf("got:\n%s", got.text)
