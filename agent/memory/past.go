@@ -124,7 +124,7 @@ func without(r agent.Recollection, old []overtaken) (text string, keep bool) {
 func (o overtaken) in(sentence string, r agent.Recollection) bool {
 	words := strings.Fields(Normal(sentence))
 	says := slices.ContainsFunc(o.old, func(w string) bool { return slices.Contains(words, w) })
-	if !says || slices.ContainsFunc(o.newer, func(w string) bool { return slices.Contains(words, w) }) {
+	if !says || o.corrected(words) {
 		return false
 	}
 	source := o.Fact.Source
@@ -136,4 +136,16 @@ func (o overtaken) in(sentence string, r agent.Recollection) bool {
 		return len(hits) >= 2
 	}
 	return o.gist.says(hits)
+}
+
+// corrected reports whether words name what took its place: more than half of what tells that, as a long sentence easily has the day
+// or the number of something else.
+func (o overtaken) corrected(words []string) bool {
+	n := 0
+	for _, w := range o.newer {
+		if slices.Contains(words, w) {
+			n++
+		}
+	}
+	return 2*n > len(o.newer)
 }

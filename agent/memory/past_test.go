@@ -64,6 +64,28 @@ func TestCurrent(t *testing.T) {
 	}
 }
 
+// A long sentence has the day or the number of something else easily: that is no correction.
+func TestCurrentKnowsWhatCorrects(t *testing.T) {
+	f := newFixture(t)
+	one := f.thread("Work")
+	old := f.remember("Project Oxbow is due on 17 February 1963", func(x *agent.Fact) {
+		x.Source = agent.Provenance{Kind: agent.SourceMessage, Thread: one}
+	})
+	now, err := f.Correct(f.ctx, old.ID, time.Time{}, agent.Fact{Text: "Project Oxbow is due on 18 February 1964"})
+	f.ok(err)
+	fact := agent.Recollection{Kind: agent.MemoryFact, Ref: string(now.ID), Text: now.Text}
+	for text, want := range map[string]int{
+		"They spoke of holidays, that project Oxbow is due on 17 February 1963, and that the dentist has extension 18.": 1,
+		"They spoke of holidays, that project Oxbow is not due on 17 February 1963 but on 18 February 1964.":            2,
+	} {
+		got, err := f.Current(f.ctx, []agent.Recollection{fact, {Kind: agent.MemoryEpisode, Ref: string(one), Text: text}})
+		f.ok(err)
+		if len(got) != want {
+			t.Errorf("%s: %+v", text, got)
+		}
+	}
+}
+
 // What ended without a successor is left out, what expired by itself is history that stays true.
 func TestCurrentWithoutSuccessor(t *testing.T) {
 	f := newFixture(t)

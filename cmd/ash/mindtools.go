@@ -129,7 +129,7 @@ func (r recallTool) Recall(ctx context.Context, t agent.Thread, query string, li
 	if err != nil {
 		return nil, err
 	}
-	found, err := r.mind.ask(ctx, recall.Query{Text: query, Limit: min(2*limit, recall.MaxLimit), Leave: said(path)})
+	found, err := r.mind.ask(ctx, recall.Query{Text: query, Limit: min(2*limit, recall.MaxLimit), Facts: (limit + 1) / 2, Leave: said(path)})
 	if err == nil {
 		found, err = r.mind.book.Current(ctx, found)
 	}
