@@ -380,3 +380,19 @@ func TestForgetTerseSummaries(t *testing.T) {
 		t.Errorf("its summary: %+v %v", s, err)
 	}
 }
+
+// A name of two words that is the only one is what a statement tells, not whom it is about.
+func TestForgetTheOnlyName(t *testing.T) {
+	f := newFixture(t)
+	one := f.thread("Money")
+	source, reply := f.talk(one, "The rent goes to the account of Hovmindel Estates. It is due soon.", "Fine.", "")
+	fact := f.remember("The rent goes to the account of Hovmindel Estates", func(x *agent.Fact) {
+		x.Source = agent.Provenance{Kind: agent.SourceMessage, Thread: one, Message: source, Quote: "The rent goes to the account of Hovmindel Estates."}
+	})
+	f.ok(f.store.AddSummary(f.ctx, agent.Summary{ID: agent.NewID(), Thread: one, From: source, To: reply, Text: "They spoke. Noted: Hovmindel."}))
+	_, err := f.Forget(f.ctx, memory.Target{Fact: fact.ID}, nil)
+	f.ok(err)
+	if s, err := f.store.Summaries(f.ctx, one); err != nil || len(s) != 1 || !s[0].Disabled {
+		t.Errorf("the summary: %+v %v", s, err)
+	}
+}

@@ -161,15 +161,26 @@ func gistOf(f agent.Fact) gist {
 		g.values = g.words
 	}
 	g.telling = g.values
-	for _, w := range all {
-		if w.named && slices.Contains(g.values, w.stem) {
-			if rest := slices.DeleteFunc(slices.Clone(g.values), func(v string) bool { return v == w.stem }); len(rest) > 0 {
-				g.telling = rest
-			}
-			break
-		}
+	name := firstName(all, g.values)
+	if rest := slices.DeleteFunc(slices.Clone(g.values), func(v string) bool { return slices.Contains(name, v) }); len(rest) > 0 {
+		g.telling = rest
 	}
 	return g
+}
+
+// firstName returns the words of the first name among values, which is most likely whom a statement is about: "Hannah Lang".
+func firstName(all []word, values []string) []string {
+	var name []string
+	for _, w := range all {
+		named := w.named && slices.Contains(values, w.stem)
+		if !named && len(name) > 0 {
+			break
+		}
+		if named {
+			name = append(name, w.stem)
+		}
+	}
+	return name
 }
 
 // same reports whether a text that has these hits says no more than the gist, or all of it: another name or number beside those they
