@@ -16,8 +16,17 @@ var sets = []struct {
 	ten, tokens float64
 }{{"tune", 67, 78}, {"boat", 84, 91}, {"held", 63, 74}, {"comic", 71, 79}}
 
+// skipUnderRace skips what measures: .ci/run runs it without the race detector.
+func skipUnderRace(t *testing.T) {
+	t.Helper()
+	if underRace {
+		t.Skip("the race detector makes this take minutes; run it without")
+	}
+}
+
 // TestQuality holds the floors, beside what BM25 alone finds of the same.
 func TestQuality(t *testing.T) {
+	skipUnderRace(t)
 	for _, set := range sets {
 		c := read(t, set.name)
 		t.Logf("%s: %d turns, %d questions", set.name, len(c.turns), len(c.questions))
@@ -40,6 +49,7 @@ func TestQuality(t *testing.T) {
 
 // Everything in one store: the conversations disturb each other by little.
 func TestQualityInOneStore(t *testing.T) {
+	skipUnderRace(t)
 	var all []conversation
 	for _, set := range sets {
 		all = append(all, read(t, set.name))

@@ -54,7 +54,7 @@ func inLanes(n int, fn func(i int)) {
 
 // TestRemembering is the promise of memory: see the package's description.
 func TestRemembering(t *testing.T) {
-	n := number(t, "ASH_FACTS", 100, 300)
+	n := number(t, "ASH_FACTS", usual, 300)
 	all := life(n)
 	m := newModel(t, all)
 	h := newHome(t, m)

@@ -1,0 +1,5 @@
+//go:build linux && !race
+
+package remembering
+
+const usual = 100
