@@ -111,7 +111,7 @@ type (
 		Kind     memory.TraceKind `json:"kind"`
 		Thread   agent.ID         `json:"thread,omitempty"`
 		Text     string           `json:"text,omitempty" jsonschema:"what it says there, clipped"`
-		Passages []string         `json:"passages,omitempty" jsonschema:"of a message: what is hidden"`
+		Passages []string         `json:"passages,omitempty" jsonschema:"of a message: what is hidden; of a summary or an episode, which go whole: what of it says it"`
 		Whole    bool             `json:"whole,omitempty" jsonschema:"of a message: all of it is hidden"`
 		Forget   bool             `json:"forget" jsonschema:"it is forgotten unless trace says otherwise"`
 		Manual   bool             `json:"manual,omitempty" jsonschema:"a file of the owner's, which only they change"`

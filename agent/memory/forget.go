@@ -34,13 +34,13 @@ func (s *search) derived(ctx context.Context) error {
 	}
 	for _, e := range d.Episodes {
 		if s.says(e.Text) || s.near(e.Thread) && s.hints(e.Text) || e.Thread == s.target.Thread {
-			s.add(Trace{Kind: TraceEpisode, Ref: string(e.Thread), Thread: e.Thread, Text: e.Text, Ticked: true, Time: e.Created})
+			s.add(Trace{Kind: TraceEpisode, Ref: string(e.Thread), Thread: e.Thread, Text: e.Text, Passages: s.saying(e.Text), Ticked: true, Time: e.Created})
 			s.seen(e.Created)
 		}
 	}
 	for _, sum := range d.Summaries {
 		if sum.Thread != s.target.Thread && (s.says(sum.Text) || s.near(sum.Thread) && s.hints(sum.Text)) {
-			s.add(Trace{Kind: TraceSummary, Ref: string(sum.ID), Thread: sum.Thread, Text: sum.Text, Ticked: true, Time: sum.Created})
+			s.add(Trace{Kind: TraceSummary, Ref: string(sum.ID), Thread: sum.Thread, Text: sum.Text, Passages: s.saying(sum.Text), Ticked: true, Time: sum.Created})
 		}
 	}
 	for _, t := range d.Threads {
@@ -77,6 +77,17 @@ func (s *search) near(thread agent.ID) bool {
 // hints reports whether a text names a value of what goes: what was made of the messages that say it may say it in fewer words.
 func (s *search) hints(text string) bool {
 	return slices.ContainsFunc(slices.Concat(s.gists, s.said), func(g gist) bool { return g.tells(g.hits(text)) })
+}
+
+// saying returns the sentences of a text that say what goes: what else stands there is nobody's business now, and may be forgotten itself.
+func (s *search) saying(text string) []string {
+	var list []string
+	for _, sentence := range Sentences(text) {
+		if s.says(sentence) || s.hints(sentence) {
+			list = append(list, sentence)
+		}
+	}
+	return list
 }
 
 // proposes reports whether a proposal is about the facts, or came from what is forgotten.

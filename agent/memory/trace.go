@@ -53,7 +53,7 @@ type Trace struct {
 	Thread   agent.ID
 	Role     agent.Role // of a message
 	Text     string     // what it says there, clipped
-	Passages []string   // of a message: what is masked
+	Passages []string   // of a message: what is masked; of a summary or episode, which go whole: what of it says it
 	Whole    bool       // of a message: all of it is masked
 	Source   bool       // what was learned came from it
 	Ticked   bool       // forgotten with it unless the person takes the tick away
