@@ -2,4 +2,4 @@
 
 package remembering
 
-const usual = 100
+const usual = 40
