@@ -279,6 +279,9 @@ func (m *mind) receipt(ctx context.Context, message agent.ID) ([]agent.Recollect
 	if err != nil || len(items) == 0 {
 		return nil, err
 	}
+	if err := m.recall.CatchUp(ctx); err != nil { // what a prompt was given may not be in the index yet
+		return nil, err
+	}
 	numbers, err := m.store.ItemNumbers(ctx, items)
 	if err != nil {
 		return nil, err

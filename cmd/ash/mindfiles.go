@@ -89,6 +89,7 @@ func (m *mind) notesChanged(ctx context.Context, paths []string) {
 	if len(paths) > atOnce || m.shelve(ctx, paths) > 0 {
 		m.shelving.stir()
 	}
+	m.show(ctx)
 }
 
 // shelveStale has recall take up all notes that are stale, and reports whether some could not be.
@@ -108,10 +109,18 @@ func (m *mind) shelveStale(ctx context.Context) (left bool) {
 		after = paths[len(paths)-1]
 		failed += m.shelve(ctx, paths)
 	}
+	m.show(ctx)
 	if failed > 0 && ctx.Err() == nil {
 		m.log.Warn("some notes could not be taken up by recall; it is tried again", "notes", failed)
 	}
 	return failed > 0
+}
+
+// show has replies recall what was taken up: they take the index as it stands.
+func (m *mind) show(ctx context.Context) {
+	if err := m.recall.CatchUp(ctx); err != nil && ctx.Err() == nil {
+		m.log.Warn("recall could not be brought up to date; the end of the next turn does it", "error", err)
+	}
 }
 
 // shelve has recall take up notes and returns how many it could not. Two at once do no harm: the store takes only what was made of a

@@ -283,7 +283,8 @@ func TestNoGoroutineIsLeft(t *testing.T) {
 		atRest(t, p, m)
 		return p.goroutines()
 	}
-	fresh, worked := dump(1), dump(40)
+	pooled := func(created string) bool { return strings.Contains(created, "dialConn") } // counted as files elsewhere
+	fresh, worked := slices.DeleteFunc(dump(1), pooled), slices.DeleteFunc(dump(40), pooled)
 	if len(worked) > len(fresh) {
 		t.Errorf("fresh:\n%s\n\nafter 40 turns:\n%s", strings.Join(fresh, "\n"), strings.Join(worked, "\n"))
 	}

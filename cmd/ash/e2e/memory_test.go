@@ -29,7 +29,7 @@ func TestToldRecalledCorrectedForgotten(t *testing.T) {
 		m := newModel(t)
 		b := visit(t, s, serveModel(t, m).url, "/chat/new")
 		m.asks("remember", map[string]any{"text": "My dog is called Rexington"})
-		b.send("Please remember: my dog is called Rexington")
+		b.send("Please remember what my dog is called: it stands on the collar") // in other words than the model's: it asks
 		b.until(waitingCards + ".length === 1")
 		m.says("Noted.")
 		b.click(`#messages section.call.waiting form.quick button[value="approve"]`)
