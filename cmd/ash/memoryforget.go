@@ -188,15 +188,17 @@ func (c *client) reindex(ctx context.Context, tell func(handlers.ControlProgress
 	}
 }
 
-// progress writes one line for each stage, at most every second.
+// progress writes one line for each stage, another at most every second, and one when it is done.
 func progress(notes io.Writer) func(handlers.ControlProgress) {
-	var told time.Time
-	stage := ""
+	var (
+		told time.Time
+		last handlers.ControlProgress
+	)
 	return func(p handlers.ControlProgress) {
-		if p.Stage == stage && time.Since(told) < time.Second {
+		if p == last || p.Stage == last.Stage && p.Done != p.Of && time.Since(told) < time.Second {
 			return
 		}
-		stage, told = p.Stage, time.Now()
+		last, told = p, time.Now()
 		if p.Of == 0 {
 			fmt.Fprintf(notes, "%s …\n", p.Stage)
 			return

@@ -118,7 +118,7 @@ func together(alone, joined []variant) []variant {
 	for i := range alone {
 		alone[i].weight *= partOf
 	}
-	list := append(joined, alone...)
+	list := slices.Concat(joined, alone)
 	return list[:min(len(list), maxVariants)]
 }
 
