@@ -635,12 +635,11 @@ func TestNoteWatch(t *testing.T) {
 				_, gone := s.row("first.md")
 				return there && !old && !gone
 			})
-			s.mu.Lock()
-			told := slices.Contains(s.told, "first.md") && slices.Contains(s.told, "flat/er/second.md")
-			s.mu.Unlock()
-			if !told {
-				t.Error(s.told)
-			}
+			s.until("both are told", func() bool { // after they have their rows
+				s.mu.Lock()
+				defer s.mu.Unlock()
+				return slices.Contains(s.told, "first.md") && slices.Contains(s.told, "flat/er/second.md")
+			})
 		})
 	}
 }

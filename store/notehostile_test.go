@@ -160,7 +160,7 @@ func TestNoteOvertaken(t *testing.T) {
 		}
 		base = s.save(notes.Draft{Path: "a.md", Base: s.read("a.md").Hash, Text: strings.Repeat("old ", 1000)})
 	}
-	if lost > 15 { // the moment between the last look and the renaming stays open, and is longer on a busy machine
+	if lost > 1 { // the moment between the last look and the renaming, which no system closes
 		t.Errorf("another program's text was lost %d times of 150", lost)
 	}
 }

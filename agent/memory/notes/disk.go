@@ -203,14 +203,17 @@ const tempPrefix = ".ash-"
 // errOvertaken says that another program changed a file while its new text was made ready.
 var errOvertaken = errors.New("another program was faster")
 
+// errKept says that what another program wrote stands under a temporary name, because its own could not be given back to it.
+var errKept = errors.New("what the other program wrote is kept beside it")
+
 // is reports whether a file is still the one a note was read from.
 func (n Note) is(now stamp) bool {
 	return n.Missing == now.missing && (now.missing || now.mode.IsRegular() && n.Size == now.size && n.Modified.Equal(now.mod))
 }
 
 // write replaces a file so that after a crash either the old or the new text is there, whole. Its mode stays. errOvertaken when
-// it is not what was read any more; nothing is written then. Between the last look and the renaming another program
-// has some microseconds, which no system closes for a file that is there.
+// it is not what was read any more; nothing is written then. Linux exchanges the two files in one step, so that what another program
+// wrote in the last moment comes out and goes back; elsewhere some microseconds between the last look and the renaming stay open.
 func write(root *os.Root, name, text string, read Note) (err error) {
 	now, err := look(root, name)
 	if err != nil {
@@ -233,7 +236,7 @@ func write(root *os.Root, name, text string, read Note) (err error) {
 		return fileError(err, name+" cannot be written")
 	}
 	defer func() {
-		if err != nil {
+		if err != nil && !errors.Is(err, errKept) {
 			err = errors.Join(err, ignoreMissing(root.Remove(temp)))
 		}
 	}()
@@ -269,10 +272,35 @@ func replace(root *os.Root, temp, name string, before stamp) error {
 	case !now.same(before):
 		return errOvertaken
 	}
-	if err := root.Rename(temp, name); err != nil {
+	switch err := exchange(root, temp, name); {
+	case errors.Is(err, errors.ErrUnsupported):
+		if err := root.Rename(temp, name); err != nil {
+			return fileError(err, name+" cannot be replaced")
+		}
+		return nil
+	case err != nil:
 		return fileError(err, name+" cannot be replaced")
 	}
-	return nil
+	return settle(root, temp, name, before)
+}
+
+// settle removes the file that an exchange took out, if it is the one that was looked at. Anything else was written by another program
+// meanwhile, and goes back to its place.
+func settle(root *os.Root, temp, name string, before stamp) error {
+	out, err := look(root, temp)
+	if err == nil && out.same(before) {
+		if err := root.Remove(temp); err != nil {
+			return fileError(err, name+" was replaced, but what it held before cannot be removed")
+		}
+		return nil
+	}
+	if back := exchange(root, temp, name); back != nil {
+		return fileError(errors.Join(errKept, err, back), name+" was written by another program, too; what it wrote is kept as "+temp)
+	}
+	if err != nil {
+		return err
+	}
+	return errOvertaken
 }
 
 // renameNew moves a file to a name that must be free, without a moment in which another program's file
