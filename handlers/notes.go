@@ -119,19 +119,6 @@ func (h *Notes) List(c echo.Context) error {
 	return render(c, http.StatusOK, page.Show())
 }
 
-// whose is what was declared of a folder, for the page.
-func (h *Notes) whose(ctx context.Context, folder string) (pages.NoteWhose, error) {
-	w, err := h.Beside.Whose(ctx, folder)
-	out := pages.NoteWhose{Unknown: w.Unknown, Source: visible(w.Source)}
-	if w.Folder != folder {
-		out.Above = "Notes"
-		if w.Folder != "" {
-			out.Above = visible(w.Folder)
-		}
-	}
-	return out, err
-}
-
 func (h *Notes) noteRow(e notes.Entry) pages.NoteRow {
 	r := pages.NoteRow{Path: e.Path, Name: visible(e.Name), Folder: e.Folder, Problem: visible(e.Problem), Outside: e.Labels.Untrusted(), Unvouched: notes.Unvouched(e.Path, e.Labels)}
 	if e.Folder {
@@ -382,102 +369,6 @@ func (h *Notes) Rename(c echo.Context) error {
 		back += "&unlinked=" + strconv.Itoa(n)
 	}
 	return see(c, back)
-}
-
-// Delete answers POST /memory/notes/delete.
-func (h *Notes) Delete(c echo.Context) error {
-	f, err := noteForm(c)
-	if err != nil {
-		return err
-	}
-	gone, err := h.Folder.Delete(c.Request().Context(), f.path, f.base)
-	if err != nil {
-		return err
-	}
-	to := pages.NotesURL("")
-	if dir := path.Dir(f.path); dir != "." {
-		if _, _, err := h.Folder.List(c.Request().Context(), dir, "", 1); err == nil { // else it went with its last note
-			to = pages.NotesURL(dir)
-		}
-	}
-	mark := "?"
-	if strings.Contains(to, "?") {
-		mark = "&"
-	}
-	return see(c, to+mark+"deleted="+string(gone.ID))
-}
-
-// Restore answers POST /memory/notes/restore.
-func (h *Notes) Restore(c echo.Context) error {
-	word, err := line(c, "note", 64)
-	if err != nil {
-		return err
-	}
-	id, err := agent.ParseID(word)
-	if err != nil {
-		return err
-	}
-	n, err := h.Folder.Restore(c.Request().Context(), id)
-	if err != nil {
-		return err
-	}
-	return see(c, pages.NoteURL(n.Path))
-}
-
-// Purge answers POST /memory/notes/purge: a deleted note goes for good.
-func (h *Notes) Purge(c echo.Context) error {
-	word, err := line(c, "note", 64)
-	if err != nil {
-		return err
-	}
-	id, err := agent.ParseID(word)
-	if err != nil {
-		return err
-	}
-	if err := h.Beside.Purge(c.Request().Context(), id); err != nil {
-		return err
-	}
-	return see(c, pages.NotesURL(""))
-}
-
-// Declare answers POST /memory/notes/whose: the person says whose words a folder's notes are.
-func (h *Notes) Declare(c echo.Context) error {
-	folder, err := text(c, "folder")
-	if err != nil {
-		return err
-	}
-	switch whose, err := line(c, "whose", 20); {
-	case err != nil:
-		return err
-	case whose == "own":
-		err = h.Beside.Own(c.Request().Context(), folder)
-		if err != nil {
-			return err
-		}
-	case whose == "elsewhere":
-		source, err := line(c, "source", 120)
-		if err != nil {
-			return err
-		}
-		if err := h.Beside.Import(c.Request().Context(), folder, source); err != nil {
-			return err
-		}
-	default:
-		return agent.Errorf(agent.CodeInvalid, "Say whose words these notes are.")
-	}
-	return see(c, pages.NotesURL(folder))
-}
-
-// Vouch answers POST /memory/notes/vouch: the person says that a note is their own.
-func (h *Notes) Vouch(c echo.Context) error {
-	f, err := noteForm(c)
-	if err != nil {
-		return err
-	}
-	if err := h.Beside.Vouch(c.Request().Context(), f.path, f.base); err != nil {
-		return err
-	}
-	return see(c, pages.NoteURL(f.path))
 }
 
 // Link answers GET /memory/notes/link?to=: what a wiki link means.
