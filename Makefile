@@ -28,7 +28,7 @@ build: ## Build the binary ./ash
 .PHONY: test
 test: ## Run the tests (RACE=1: with the race detector)
 	@echo "Testing Ash. The first run compiles everything and takes a few minutes."
-	@$(if $(RACE),CGO_ENABLED=1,) $(GO) test $(if $(RACE),-race,) -shuffle=on $(if $(COVER),-coverprofile=$(COVER) -coverpkg=./agent/...$(comma)./store/...,) -timeout 40m $(ARGS) $(PKG)
+	@$(if $(RACE),CGO_ENABLED=1,) $(GO) test $(if $(RACE),-race,) -shuffle=on $(if $(COVER),-coverprofile=$(COVER) -coverpkg=./agent/...$(comma)./store/...,) -timeout 20m $(ARGS) $(PKG)
 
 comma := ,
 

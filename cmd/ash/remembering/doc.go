@@ -7,5 +7,5 @@
 // again after a kill, a new index, a consolidation, and an export into another home. Every value is a word of its own, so that looking
 // for it in those bytes is exact.
 //
-// ASH_FACTS says how many facts there are: 40 unless told (20 with the race detector), 300 at most. There is no code here but tests, and they need Linux.
+// ASH_FACTS says how many facts there are: 100 unless told, 300 at most. There is no code here but tests, and they need Linux.
 package remembering

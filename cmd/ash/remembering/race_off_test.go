@@ -1,5 +1,0 @@
-//go:build linux && !race
-
-package remembering
-
-const usual = 40
