@@ -71,7 +71,13 @@ func (s *Store) Forgettings(ctx context.Context) ([]memory.Forgetting, error) {
 		if err := fromJSON(row.Kept, &k); err != nil {
 			return nil, s.translate(err)
 		}
-		list[i] = memory.Forgetting{ID: row.ID, Messages: len(k.Messages), Threads: k.Threads, Created: fromMicros(row.Created), Due: fromMicros(row.Due)}
+		var act memory.Act
+		if err := fromJSON(row.Act, &act); err != nil {
+			return nil, s.translate(err)
+		}
+		list[i] = memory.Forgetting{
+			ID: row.ID, Messages: len(k.Messages), Threads: k.Threads, Left: act.Left, Created: fromMicros(row.Created), Due: fromMicros(row.Due),
+		}
 		for _, f := range k.Facts {
 			list[i].Facts = append(list[i].Facts, fromFactJSON(f.factJSON))
 		}

@@ -179,8 +179,11 @@ func (b *Book) Forget(ctx context.Context, target Target, ticked []string) (Forg
 		if ticked != nil {
 			wanted = slices.Contains(ticked, t.Key())
 		}
-		if wanted && !t.Manual {
+		switch {
+		case wanted && !t.Manual:
 			act.include(t)
+		case t.Kind == TraceMessage:
+			act.Left = append(act.Left, agent.ID(t.Ref))
 		}
 	}
 	if len(act.Facts)+len(act.Masks)+len(act.Threads) == 0 {
@@ -247,7 +250,50 @@ func (b *Book) Restore(ctx context.Context, id agent.ID) error {
 }
 
 // Finish makes forgetting final: nothing of the text is left in the database, its log, or the copies that were ticked.
+// CodeConflict while an answer that says it is being written.
 func (b *Book) Finish(ctx context.Context, id agent.ID) error {
+	if err := b.finishLate(ctx, id); err != nil {
+		return err
+	}
+	return b.finish(ctx, id)
+}
+
+// finishLate forgets what was being written while the person decided, such as an answer that had been given the fact, or the list of what
+// another act would forget. What they left, and what was said later, stays.
+func (b *Book) finishLate(ctx context.Context, id agent.ID) error {
+	hidden, err := b.store.Forgettings(ctx)
+	if err != nil {
+		return err
+	}
+	i := slices.IndexFunc(hidden, func(g Forgetting) bool { return g.ID == id })
+	if i < 0 {
+		return nil // a crash broke it off when its texts were gone already
+	}
+	s := &search{book: b, facts: hidden[i].Facts}
+	for _, f := range s.facts {
+		s.gists = append(s.gists, gistOf(f))
+	}
+	if err := s.repeats(ctx); err != nil {
+		return err
+	}
+	late := Act{ID: agent.NewID(), Created: b.now(), Due: b.now()}
+	for _, t := range s.list {
+		if t.Ticked && t.Time.Before(hidden[i].Created) && !slices.Contains(hidden[i].Left, agent.ID(t.Ref)) {
+			late.include(t)
+		}
+	}
+	if len(late.Masks) == 0 {
+		return nil
+	}
+	touched, err := b.store.Hide(ctx, late)
+	if err != nil {
+		return err
+	}
+	b.changed(ctx, touched)
+	return b.finish(ctx, late.ID)
+}
+
+func (b *Book) finish(ctx context.Context, id agent.ID) error {
 	t, err := b.store.Finish(ctx, id)
 	if err != nil {
 		return err

@@ -327,6 +327,55 @@ func TestForgetOverlapping(t *testing.T) {
 	}
 }
 
+// What is written while a thing is forgotten goes when that becomes final. What the person left, and what was said afterwards, stays.
+func TestForgetLate(t *testing.T) {
+	f := newFixture(t)
+	one, two, three := f.thread("one"), f.thread("two"), f.thread("three")
+	source, _ := f.talk(one, "My plumber Dagobert took his degree in Quilrefrost.", "Fine.", "")
+	left, _ := f.talk(three, "Dagobert took his degree in Quilrefrost, did he not?", "Yes.", "")
+	fact := f.remember("The plumber Dagobert took his degree in Quilrefrost", func(x *agent.Fact) {
+		x.Source = agent.Provenance{Kind: agent.SourceMessage, Thread: one, Message: source}
+	})
+	p, err := f.store.Post(f.ctx, agent.NewMessage{Thread: two, Parts: said("What would go?"), Author: f.owner})
+	f.ok(err)
+	late := agent.Message{ID: agent.NewID(), Thread: two, Parent: p.Message.ID, Turn: p.Turn.ID}
+	f.ok(f.store.OpenReply(f.ctx, late))
+	traces, err := f.Traces(f.ctx, memory.Target{Fact: fact.ID})
+	f.ok(err)
+	var ticked []string
+	for _, x := range traces.List {
+		if x.Ticked && x.Ref != string(left) {
+			ticked = append(ticked, x.Key())
+		}
+	}
+	f.at = time.Now().UTC() // the store's clock says when a message was said
+	done, err := f.Forget(f.ctx, memory.Target{Fact: fact.ID}, ticked)
+	f.ok(err)
+	c := agent.ToolCall{
+		ID: agent.NewID(), Name: "forget", State: agent.CallFinished, Arguments: []byte("{}"), Result: said("ok"),
+		Effect: &agent.Effect{Title: "Forget", Text: "- summary: Dagobert, the plumber, took his degree in Quilrefrost. Ingrid came by."},
+	}
+	late.State, late.Calls, late.Parts = agent.MessageComplete, []agent.ToolCall{c}, []agent.Part{agent.ToolUse{Call: c.ID}}
+	f.ok(f.store.CloseReply(f.ctx, late))
+	_, err = f.store.EndTurn(f.ctx, p.Turn, agent.TurnDone)
+	f.ok(err)
+	again, _ := f.talk(three, "Once more: Dagobert took his degree in Quilrefrost.", "Noted.", "")
+	f.ok(f.Finish(f.ctx, done.ID))
+	stored, err := f.store.Message(f.ctx, late.ID)
+	f.ok(err)
+	if got := stored.Calls[0].Effect.Text; strings.Contains(got, "Quilrefrost") || !strings.Contains(got, "Ingrid came by") {
+		t.Errorf("written meanwhile: %q", got)
+	}
+	for _, id := range []agent.ID{left, again} {
+		if m, err := f.store.Message(f.ctx, id); err != nil || !strings.Contains(m.Text(), "Quilrefrost") {
+			t.Errorf("left by the person, or said later: %q %v", m.Text(), err)
+		}
+	}
+	if list, err := f.Forgettings(f.ctx); err != nil || len(list) > 0 {
+		t.Errorf("%+v %v", list, err)
+	}
+}
+
 func TestForgetRefuses(t *testing.T) {
 	f := newFixture(t)
 	_, err := f.Forget(f.ctx, memory.Target{}, nil)

@@ -137,7 +137,8 @@ type Act struct {
 	Tombstones []agent.Tombstone
 	Due        time.Time // when it becomes final by itself
 	Created    time.Time
-	During     agent.ID // the message with the call that does it: what waits or runs there is no obstacle
+	During     agent.ID   // the message with the call that does it: what waits or runs there is no obstacle
+	Left       []agent.ID // messages that may say it and were not chosen
 }
 
 // Forgetting is an act that can still be taken back.
@@ -146,6 +147,7 @@ type Forgetting struct {
 	Facts    []agent.Fact // as they were
 	Messages int          // with a passage masked
 	Threads  []agent.ID   // removed whole
+	Left     []agent.ID   // messages that may say it and were not chosen
 	Created  time.Time
 	Due      time.Time
 }

@@ -102,7 +102,7 @@ func traceLine(t memory.Trace) string {
 	}
 	if text := strings.Join(t.Passages, " … "); text != "" {
 		line += ": " + text
-	} else if t.Text != "" {
+	} else if t.Text != "" && t.Kind != memory.TraceEpisode && t.Kind != memory.TraceSummary { // those say other things, too
 		line += ": " + t.Text
 	}
 	switch {
