@@ -107,7 +107,11 @@ func (h *Chat) Show(c echo.Context) error {
 		return err
 	}
 	if ByHTMX(c) && before != "" {
-		return render(c, http.StatusOK, components.EarlierPage(h.present(c).conversation(t, nodes, earlier, h.Now())))
+		flow, err := h.flow(ctx, h.present(c), t, nodes, earlier)
+		if err != nil {
+			return err
+		}
+		return render(c, http.StatusOK, components.EarlierPage(flow))
 	}
 	var notices []components.Notice
 	if at, err := agent.ParseID(c.QueryParam("at")); err == nil && before == "" {
@@ -200,7 +204,10 @@ func (h *Chat) conversation(c echo.Context, t agent.Thread, nodes []agent.Node, 
 		return pages.Chat{}, err
 	}
 	p := h.present(c)
-	flow := p.conversation(t, nodes, earlier, h.Now())
+	flow, err := h.flow(c.Request().Context(), p, t, nodes, earlier)
+	if err != nil {
+		return pages.Chat{}, err
+	}
 	p.divide(&flow, nodes, summaries)
 	p.unfinish(&flow, tail)
 	composer := h.composer(c, t)

@@ -324,7 +324,10 @@ func (t *tab) conversation(thread agent.Thread) error {
 	if err != nil {
 		return err
 	}
-	flow := t.present.conversation(thread, nodes, earlier, t.Now())
+	flow, err := t.flow(t.ctx, t.present, thread, nodes, earlier)
+	if err != nil {
+		return err
+	}
 	t.present.divide(&flow, nodes, summaries)
 	t.present.unfinish(&flow, tail)
 	return t.render(components.StreamConversation(flow))

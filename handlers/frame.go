@@ -12,6 +12,7 @@ import (
 
 	"ash/agent"
 	"ash/agent/config"
+	"ash/agent/memory/archive"
 	"ash/views/components"
 	"ash/views/layouts"
 	"ash/views/pages"
@@ -28,6 +29,8 @@ type Reader interface {
 	agent.Reader
 	Call(ctx context.Context, id agent.ID) (agent.ToolCall, error)
 	Summary(ctx context.Context, thread agent.ID) (agent.ThreadSummary, error)
+	// Voices returns who said messages, and when, as an import has it. It leaves out what was said here.
+	Voices(ctx context.Context, messages []agent.ID) (map[agent.ID]archive.Voice, error)
 	// HelperThread returns the thread of the helper that a call began; CodeNotFound when it began none.
 	HelperThread(ctx context.Context, call agent.ID) (agent.Thread, error)
 	// WaitingCalls returns the calls that wait for the person anywhere, the oldest first, at most limit.

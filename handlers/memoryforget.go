@@ -1,6 +1,7 @@
 package handlers
 
 import (
+	"cmp"
 	"context"
 	"net/http"
 	"slices"
@@ -113,6 +114,16 @@ func (h *Memory) forgetWhat(c echo.Context, t memory.Target) (what, back string,
 // traceGroups puts traces of one kind together. target is the key of what is to be forgotten itself.
 func (h *Memory) traceGroups(c echo.Context, list []memory.Trace, target string) ([]pages.TraceGroup, error) {
 	p := h.presentMemory(c)
+	var said []agent.ID
+	for _, t := range list {
+		if t.Kind == memory.TraceMessage {
+			said = append(said, agent.ID(t.Ref))
+		}
+	}
+	spoke, err := h.voices(c.Request().Context(), said)
+	if err != nil {
+		return nil, err
+	}
 	var out []pages.TraceGroup
 	for _, k := range traceKinds() {
 		g := pages.TraceGroup{Title: k.title, Note: k.note}
@@ -120,7 +131,7 @@ func (h *Memory) traceGroups(c echo.Context, list []memory.Trace, target string)
 			if t.Kind != k.kind {
 				continue
 			}
-			l, err := p.trace(t)
+			l, err := p.trace(t, spoke)
 			if err != nil {
 				return nil, err
 			}
@@ -135,9 +146,13 @@ func (h *Memory) traceGroups(c echo.Context, list []memory.Trace, target string)
 }
 
 // trace presents one place that holds what is to be forgotten.
-func (p *memoryPresenter) trace(t memory.Trace) (pages.TraceLine, error) {
+func (p *memoryPresenter) trace(t memory.Trace, spoke voices) (pages.TraceLine, error) {
 	l := pages.TraceLine{Key: t.Key(), Text: visible(agent.Clip(t.Text, maxCard)), Tick: t.Ticked}
-	if !t.Time.IsZero() {
+	name, said := spoke.of(agent.ID(t.Ref))
+	switch {
+	case said != "":
+		l.Where = said
+	case !t.Time.IsZero():
 		l.Where = t.Time.In(p.Zone).Format("2 January 2006, 15:04")
 	}
 	title, err := p.title(t.Thread)
@@ -156,7 +171,7 @@ func (p *memoryPresenter) trace(t memory.Trace) (pages.TraceLine, error) {
 	switch {
 	case t.Kind == memory.TraceMessage && title != "":
 		l.URL = messageURL(t.Thread, agent.ID(t.Ref))
-		if who := speakers(t.Role); who != "" {
+		if who := cmp.Or(name, speakers(t.Role)); who != "" {
 			l.Where = who + ", " + l.Where
 		}
 	case t.Kind == memory.TraceFact:

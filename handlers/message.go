@@ -135,6 +135,9 @@ func (h *Messages) EditForm(c echo.Context) error {
 	if err != nil {
 		return err
 	}
+	if err := h.ownWords(c.Request().Context(), n.ID); err != nil {
+		return err
+	}
 	edit := pages.EditMessage{Page: page, Message: h.present(c).message(n, false), Form: string(agent.NewID())}
 	if ByHTMX(c) {
 		return render(c, http.StatusOK, pages.EditForm(edit))
@@ -146,6 +149,9 @@ func (h *Messages) EditForm(c echo.Context) error {
 func (h *Messages) Edit(c echo.Context) error {
 	n, err := h.node(c)
 	if err != nil {
+		return err
+	}
+	if err := h.ownWords(c.Request().Context(), n.ID); err != nil {
 		return err
 	}
 	m, err := h.readText(c)

@@ -138,10 +138,11 @@ func (p presenter) head(t agent.Thread) components.ThreadHead {
 
 // conversation presents a window of a thread as the reader gave it: the path,
 // then what is queued.
-func (p presenter) conversation(t agent.Thread, nodes []agent.Node, earlier bool, now time.Time) components.Conversation {
+func (p presenter) conversation(t agent.Thread, nodes []agent.Node, spoke voices, earlier bool, now time.Time) components.Conversation {
 	out := components.Conversation{Thread: t.ID, CSRF: p.token}
 	for _, n := range nodes {
 		m := p.message(n, n.ID == t.Head)
+		m.Speaker, m.Said = spoke.of(n.ID)
 		if n.State == agent.MessageQueued {
 			out.Queued = append(out.Queued, m)
 		} else {
@@ -167,13 +168,15 @@ func (p presenter) unfinish(conv *components.Conversation, tail agent.Tail) {
 }
 
 // hits presents what a search found.
-func (p presenter) hits(found []agent.SearchHit) []components.Hit {
+func (p presenter) hits(found []agent.SearchHit, spoke voices) []components.Hit {
 	out := make([]components.Hit, 0, len(found))
 	for _, h := range found {
-		out = append(out, components.Hit{
+		hit := components.Hit{
 			Thread: h.Thread.ID, Message: h.Message, Title: h.Thread.Title,
 			Role: h.Role, Snippet: h.Snippet, Created: p.at(h.Created),
-		})
+		}
+		hit.Speaker, hit.Said = spoke.of(h.Message)
+		out = append(out, hit)
 	}
 	return out
 }

@@ -37,7 +37,12 @@ func (h *Search) Find(c echo.Context) error {
 		}
 	}
 	capped := len(found) > hitLimit
-	hits := h.present(c).hits(found[:min(len(found), hitLimit)])
+	found = found[:min(len(found), hitLimit)]
+	spoke, err := h.voices(c.Request().Context(), hitIDs(found))
+	if err != nil {
+		return err
+	}
+	hits := h.present(c).hits(found, spoke)
 	if !ByHTMX(c) {
 		page, err := h.plain(c, "Search", layouts.Chat)
 		if err != nil {

@@ -1,6 +1,7 @@
 package handlers
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"net/http"
@@ -189,8 +190,16 @@ func (h *Threads) Export(c echo.Context) error {
 	if len(path) == exportSize {
 		fmt.Fprintf(&b, "\n*The last %d messages.*\n", exportSize)
 	}
+	ids := make([]agent.ID, len(path))
+	for i, m := range path {
+		ids[i] = m.ID
+	}
+	spoke, err := h.voices(c.Request().Context(), ids)
+	if err != nil {
+		return err
+	}
 	for _, m := range path {
-		writeMarkdown(&b, m, h.present(c))
+		writeMarkdown(&b, m, spoke, h.present(c))
 	}
 	header := c.Response().Header()
 	header.Set(echo.HeaderContentDisposition, disposition("attachment", attachment.CleanName(title+".md")))
@@ -199,7 +208,7 @@ func (h *Threads) Export(c echo.Context) error {
 
 // writeMarkdown writes one message: who, when, the words, and the names of files
 // and tools. Reasoning is left out.
-func writeMarkdown(b *strings.Builder, m agent.Message, p presenter) {
+func writeMarkdown(b *strings.Builder, m agent.Message, spoke voices, p presenter) {
 	who := "You"
 	if m.Role == agent.RoleAssistant {
 		who = "Ash"
@@ -207,7 +216,11 @@ func writeMarkdown(b *strings.Builder, m agent.Message, p presenter) {
 			who += " (" + m.Model.String() + ")"
 		}
 	}
-	fmt.Fprintf(b, "\n## %s, %s\n\n", who, p.at(m.Created).Format("2 January 2006, 15:04"))
+	when := p.at(m.Created).Format("2 January 2006, 15:04")
+	if name, said := spoke.of(m.ID); name != "" || said != "" {
+		who, when = cmp.Or(name, who), cmp.Or(said, when)
+	}
+	fmt.Fprintf(b, "\n## %s, %s\n\n", who, when)
 	for _, f := range p.files(m.Parts) {
 		fmt.Fprintf(b, "- attached: %s (%s)\n", f.Name, components.Bytes(f.Size))
 	}

@@ -84,3 +84,34 @@ func TestMaskedPassagesLeaveTheIndex(t *testing.T) {
 		t.Errorf("%+v", after[1])
 	}
 }
+
+// Whoever an import says spoke keeps the name it had there, unless that is the owner's own.
+func TestVoicesOfImportedMessages(t *testing.T) {
+	f := newFixture(t)
+	owner, err := f.Owner(f.ctx)
+	f.ok(err)
+	owner.DisplayName = "Robin"
+	f.ok(f.SavePerson(f.ctx, owner))
+	_, err = f.ImportMessages(f.ctx, append(archived(),
+		archive.Message{Thread: "c3", ID: "1", Speaker: "Robin", Text: "By my name"},
+		archive.Message{Thread: "c3", ID: "2", Speaker: "user", Owner: true, Time: "2024-05-01T10:00:00Z", Text: "By my place"},
+		archive.Message{Thread: "c3", ID: "3", Speaker: "ChatGPT", Assistant: true, Time: "2024-05-01T10:01:00Z", Text: "An answer"}))
+	f.ok(err)
+	var ids []agent.ID
+	f.ok(fixed(f.reader, `SELECT message FROM message_origins WHERE ?1 ORDER BY (SELECT seq FROM messages WHERE id = message)`, true).Scan(f.ctx, &ids))
+	here := agent.NewID()
+	got, err := f.Voices(f.ctx, append(ids, here, ""))
+	f.ok(err)
+	want := []archive.Voice{
+		{Name: "Ann", Said: "1:56 pm on 8 May, 2023"}, {Name: "Ben", Said: "1:56 pm on 8 May, 2023"}, {Name: "Ann", Said: "once upon a time", Undated: true},
+		{Undated: true}, {Said: "2024-05-01T10:00:00Z"}, {Name: "ChatGPT", Said: "2024-05-01T10:01:00Z"},
+	}
+	for i, id := range ids {
+		if got[id] != want[i] {
+			t.Errorf("voice %d is %+v, want %+v", i, got[id], want[i])
+		}
+	}
+	if len(got) != len(want) {
+		t.Errorf("%d voices, want %d", len(got), len(want))
+	}
+}

@@ -14,6 +14,8 @@ type Message struct {
 	ID      agent.ID
 	Thread  agent.ID
 	Role    agent.Role
+	Speaker string // whoever said it, by the name an import gave; "" is the person, or Ash
+	Said    string // when, in the words of an import that no date was found in; Created is then not shown
 	State   agent.MessageState
 	Created time.Time
 	At      time.Time // its place among the messages on the page; zero is Created
@@ -54,8 +56,8 @@ func Short(id agent.ID) string {
 func MarkDays(messages []Message, now time.Time) {
 	last := ""
 	for i := range messages {
-		day := dayKey(messages[i].Created)
-		if day != last {
+		day := messages[i].day()
+		if day != "" && day != last {
 			messages[i].Day = DayLabel(messages[i].Created, now)
 		}
 		last = day
@@ -95,6 +97,25 @@ func (m Message) place() string {
 }
 
 func millis(t time.Time) string { return strconv.FormatInt(t.UnixMilli(), 10) }
+
+// day is the day it was said on, "" when nobody knows.
+func (m Message) day() string {
+	if m.Said != "" {
+		return ""
+	}
+	return dayKey(m.Created)
+}
+
+// name is who speaks.
+func (m Message) name() string {
+	switch {
+	case m.Speaker != "":
+		return m.Speaker
+	case m.Role == agent.RoleAssistant:
+		return "Ash"
+	}
+	return "You"
+}
 
 // open reports whether the answer is still being written.
 func (m Message) open() bool { return m.State == agent.MessageOpen }

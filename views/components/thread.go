@@ -89,8 +89,18 @@ type Hit struct {
 	Message agent.ID // "" when the title matched
 	Title   string
 	Role    agent.Role
+	Speaker string // by the name an import gave; "" is the person, or Ash
+	Said    string // when, in the words of an import that no date was found in
 	Snippet []agent.SnippetPart
 	Created time.Time
+}
+
+// by is who said it; "" for a title.
+func (h Hit) by() string {
+	if h.Role == "" {
+		return ""
+	}
+	return Message{Role: h.Role, Speaker: h.Speaker}.name()
 }
 
 func (h Hit) path() string {

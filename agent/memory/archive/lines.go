@@ -41,6 +41,13 @@ type Message struct {
 	Own       bool // the person vouches for it: it counts as their own words
 }
 
+// Voice is who said an imported message, and when, where the message itself does not tell.
+type Voice struct {
+	Name    string // as the archive has it; "" for the owner
+	Undated bool   // no date was found in Said: when it was said is not known
+	Said    string // the time in the archive's words; "" when it has none
+}
+
 // Keeper stores messages. The store implements it.
 type Keeper interface {
 	// ImportMessages stores messages in one transaction, those of a thread in their order, and returns how many were new.
