@@ -33,6 +33,7 @@ type Memory struct {
 	Owner     agent.ID
 	Facts     FactReader
 	Entities  EntityReader
+	Names     EntityBook
 	Totals    MemoryReader
 	Recall    Recaller
 	Records   MemoryRecords

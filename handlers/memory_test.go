@@ -48,7 +48,7 @@ func (m *mind) pages(frame *handlers.Frame) (*handlers.Memory, *handlers.Notes) 
 		return nil, nil
 	}
 	return &handlers.Memory{
-		Frame: frame, Owner: m.owner, Facts: m.store, Entities: m.store, Totals: m.store, Records: m.store,
+		Frame: frame, Owner: m.owner, Facts: m.store, Entities: m.store, Names: m.store, Totals: m.store, Records: m.store,
 		Recall: m, Book: m.book, Decider: m.book, Forgetter: m.book,
 		Sizes: m, Redact: func(text string) string { return strings.ReplaceAll(text, "sk-never-kept", "[secret]") },
 	}, &handlers.Notes{Frame: frame, Folder: m.notes, Beside: m.notes, Waiting: m.store.ProposalCount}
@@ -442,4 +442,60 @@ func TestReceipts(t *testing.T) {
 	if r, err = receipts.Of(ctx, given[:1]); err != nil || r.Items[0].Text != "" {
 		t.Errorf("a forgotten memory is shown as %+v, %v", r.Items, err)
 	}
+}
+
+// A name is put right, a kind is said, and two that are one become one: each shown before, none by accident.
+func TestEntitiesAreRenamedAndMerged(t *testing.T) {
+	h, _ := remembering(t)
+	ferd := h.mind.keep(agent.Fact{Text: "Ferd rows.", Said: time.Now(), Entities: []agent.Entity{{Name: "Ferd"}}}).Entities[0]
+	ferdinand := h.mind.keep(agent.Fact{Text: "Ferdinand sings.", Said: time.Now(), Entities: []agent.Entity{{Name: "Ferdinand"}}}).Entities[0]
+	page := func(id agent.ID) string { return "/memory/entities/" + string(id) }
+	edit := page(ferd.ID) + "/edit"
+	h.browser.Get(page(ferd.ID)).Is(200).Has(`a[data-sheet][href="` + edit + `"]`)
+	h.browser.HTMX().Get(edit).Is(200).Has(".name-form form").Lacks("main")
+	p := h.browser.Get(edit).Is(200).Has("main .name-form form")
+	form := func(name, kind, aliases string) url.Values {
+		return url.Values{"name": {name}, "kind": {kind}, "aliases": {aliases}, "seen": {p.Attr(`input[name="seen"]`, "value")}}
+	}
+	for what, bad := range map[string]url.Values{
+		"no name":       form("  ", "person", ""),
+		"no kind":       form("Ferd", "wizard", ""),
+		"endless":       form(strings.Repeat("x", 200), "person", ""),
+		"a secret":      form("sk-never-kept", "person", ""),
+		"another alias": form("Ferd", "person", "ferdinand"),
+		"old page":      {"name": {"Ferd"}, "kind": {"person"}, "seen": {"thing\nFerdl"}},
+	} {
+		got := h.browser.Post(edit, bad).Is(422).Text(`[role="alert"]`)
+		if got == "" {
+			t.Errorf("%s: nothing is said", what)
+		}
+	}
+	h.browser.Post(edit, form("Ferdi <b>", "person", "Fe\r\n fe \r\nF.")).Is(303)
+	got, err := h.store.Entity(context.Background(), ferd.ID)
+	h.must(err)
+	if got.Name != "Ferdi <b>" || got.Kind != agent.EntityPerson || strings.Join(got.Aliases, ",") != "F.,Fe,Ferd" {
+		t.Errorf("renamed to %+v", got)
+	}
+	h.browser.Get(page(ferd.ID) + "?done=renamed").Says("goes on to find it").Says("Person · also F., Fe, Ferd")
+
+	// The name of somebody else asks whether they are one.
+	p = h.browser.Get(edit)
+	to := h.browser.Post(edit, form("Ferdinand", "person", "")).Is(303).Header.Get("Location")
+	if !strings.HasPrefix(to, page(ferd.ID)+"/merge?with=") {
+		t.Fatalf("a taken name leads to %s", to)
+	}
+	h.browser.Get(page(ferd.ID) + "/merge?with=nobody").Is(422).Says("Nobody and nothing is known by the name")
+	h.browser.Get(page(ferd.ID) + "/merge?with=Ferd").Is(422).Says("is one already")
+	h.browser.Get(page(ferd.ID) + "/merge?with=").Is(422)
+	h.browser.Get(page(ferd.ID) + "/merge?with=FERDINAND").Is(200)
+	ask := h.browser.Get(to).Is(200).Says("Are these one?").Says("cannot be taken back")
+	if n := ask.Find(`form button[name="keep"]`).Length(); n != 2 {
+		t.Errorf("%d names can be kept, want 2", n)
+	}
+	merge := url.Values{"with": {string(ferdinand.ID)}, "keep": {string(ferdinand.ID)}}
+	h.browser.Post(page(ferd.ID)+"/merge", url.Values{"with": {string(ferdinand.ID)}, "keep": {string(agent.NewID())}}).Is(422)
+	h.browser.Post(page(ferd.ID)+"/merge", merge).Is(303)
+	h.browser.Post(page(ferd.ID)+"/merge", merge).Is(303) // pressed twice
+	h.browser.Get(page(ferd.ID)).Is(404)
+	h.browser.Get(page(ferdinand.ID)).Is(200).Says("Ferd rows.").Says("Ferdinand sings.").Says("2 facts").Says("Ferdi &lt;b&gt;")
 }

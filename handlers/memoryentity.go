@@ -90,6 +90,9 @@ func (h *Memory) Entity(c echo.Context) error {
 		return err
 	}
 	page.Next = further(c, next)
+	if done := entityDone(c.QueryParam("done")); done != "" {
+		page.Notices = append(page.Notices, components.Notice{Kind: components.NoticeOK, Text: done})
+	}
 	return render(c, http.StatusOK, page.Show())
 }
 

@@ -72,8 +72,10 @@ func (s *Store) MergeEntities(ctx context.Context, into, other agent.ID) error {
 		if kept.Owner != gone.Owner {
 			return agent.Errorf(agent.CodeInvalid, "Entities of two people cannot be merged.")
 		}
-		if err := unlistAbout(ctx, tx, other); err != nil {
-			return err
+		for _, e := range []agent.ID{into, other} { // those about into are found by the other's names from now on
+			if err := unlistAbout(ctx, tx, e); err != nil {
+				return err
+			}
 		}
 		for _, statement := range []string{
 			`INSERT OR IGNORE INTO fact_entities (fact, entity) SELECT fact, ?1 FROM fact_entities WHERE entity = ?2`,

@@ -186,11 +186,17 @@ func TestEntities(t *testing.T) {
 	f.ok(err)
 	anna.Name = "Ann"
 	f.fails(f.SaveEntity(f.ctx, anna), agent.CodeConflict)
+	indexed := len(caughtUp(t, f.Store))
 	f.ok(f.MergeEntities(f.ctx, anna.ID, ann.ID))
 	merged, err := f.EntityNamed(f.ctx, f.owner, "Ann")
 	f.ok(err)
 	if merged.ID != anna.ID || merged.Facts != 2 || strings.Join(merged.Aliases, ",") != "Ann" {
 		t.Errorf("merged: %+v", merged)
+	}
+	var left int
+	f.ok(fixed(f.reader, `SELECT count(*) FROM recall_items WHERE kind = ?1`, agent.MemoryFact).Scan(f.ctx, &left))
+	if left != indexed-2 {
+		t.Errorf("%d of %d facts stay in the index after the merge, want those made anew that are about either", left, indexed)
 	}
 	merged.Name, merged.Aliases = "Anna Berg", []string{"Anna", "Ann", "Bo"} // Bo is somebody else's
 	f.ok(f.SaveEntity(f.ctx, merged))

@@ -44,7 +44,7 @@ func (a *app) routes(address string) web.Routes {
 		Memory: a.newRemembering(), Book: a.newMemories(), Tokens: tokens,
 	}
 	mind := &handlers.Memory{
-		Frame: frame, Owner: a.owner.ID, Facts: a.store, Entities: a.store, Totals: a.store, Recall: memorySearch{a.mind},
+		Frame: frame, Owner: a.owner.ID, Facts: a.store, Entities: a.store, Names: a.store, Totals: a.store, Recall: memorySearch{a.mind},
 		Records: a.store, Book: a.mind.book, Decider: a.mind.book, Forgetter: a.mind.book, Redact: a.hands.guard.Redact, Meaning: a.meaningState, Sizes: a.sizes,
 	}
 	events := &handlers.Events{

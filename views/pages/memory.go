@@ -223,6 +223,39 @@ func EntityKinds() []Choice {
 	}
 }
 
+// oneKind is what somebody or something can be.
+func oneKind() []Choice {
+	return []Choice{
+		{string(agent.EntityPerson), "A person"}, {string(agent.EntityPlace), "A place"},
+		{string(agent.EntityProject), "A project"}, {string(agent.EntityThing), "A thing, or anything else"},
+	}
+}
+
+// EntityForm changes what somebody or something is called.
+type EntityForm struct {
+	components.About // as it is
+	Kind             agent.EntityKind
+	Name             string
+	Aliases          string // one a line
+	Seen             string // the state the form was made from
+	With             string // whom it is to be merged with
+	Problem          string // why it was not saved; "" when nothing is wrong
+	MergeProblem     string
+	CSRF             string
+}
+
+// MemoryName is the form as a page of its own.
+type MemoryName struct {
+	layouts.Page
+	EntityForm
+}
+
+// MemoryMerge asks whether two are one.
+type MemoryMerge struct {
+	layouts.Page
+	One, Other EntityRow
+}
+
 // MemoryEntity is all that is known of somebody or something.
 type MemoryEntity struct {
 	layouts.Page

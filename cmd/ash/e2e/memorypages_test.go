@@ -249,3 +249,36 @@ func TestMemoryHoldsLongWords(t *testing.T) {
 		}
 	}
 }
+
+// A name is put right in the sheet of its page; one that somebody has already asks whether the two are one.
+func TestNamesArePutRight(t *testing.T) {
+	onScreens(t, func(t *testing.T, s screen) {
+		b := visit(t, s, serveModel(t, newModel(t)).url, "/memory")
+		b.remember([3]string{"fact", "Ferd", "Ferd rows on Sundays."}, [3]string{"fact", "Ferdinand", "Ferdinand sings."})
+		b.goTo("/memory/entities?name=ferd")
+		b.until(`document.querySelectorAll(".entities a").length === 2`)
+		b.click(".entities li:last-child a")
+		b.until(`document.querySelector("h1").innerText === "Ferd"`)
+		sheet := func() {
+			b.click(`.head a[data-sheet]`)
+			b.until(`document.getElementById("sheet").open && document.getElementById("name-name")`)
+		}
+		sheet()
+		b.rewrite("#name-name", "Ferdi")
+		eval[bool](b, `(document.getElementById("name-kind").value = "person") !== ""`)
+		b.click("#sheet .name-form button.go")
+		b.until(`document.querySelector("h1").innerText === "Ferdi"`)
+		b.said("Person · also Ferd · 1 fact")
+		sheet()
+		b.rewrite("#name-name", "ferdinand")
+		b.click("#sheet .name-form button.go")
+		b.said("Are these one?")
+		if over := eval[string](b, sideways); over != "" {
+			t.Errorf("the question scrolls sideways: %s", over)
+		}
+		b.click(`.merge-choice button.go`)
+		b.until(`document.querySelector("h1").innerText === "Ferdi"`)
+		b.said("Ferd rows on Sundays.")
+		b.said("Ferdinand sings.")
+	})
+}
