@@ -66,3 +66,46 @@ func TestToldRecalledCorrectedForgotten(t *testing.T) {
 		b.settle()
 	})
 }
+
+// What the person tells in so many words is kept without a question, with a card that says so; another conversation knows it, and
+// forgetting it does ask.
+func TestToldIsKeptUnasked(t *testing.T) {
+	onScreens(t, func(t *testing.T, s screen) {
+		m := newModel(t)
+		b := visit(t, s, serveModel(t, m).url, "/chat/new")
+		m.asks("remember", map[string]any{"text": "My dog is called Rexington"})
+		m.says("Noted.")
+		b.send("Remember that my dog is called Rexington.")
+		b.answered("Noted.")
+		if b.holds(waitingCards + ".length > 0") {
+			t.Error("what the person told waits for an approval")
+		}
+		b.until(`document.querySelector("#messages section.call")?.textContent.includes("My dog is called Rexington")`)
+		told := eval[string](b, `[...document.querySelectorAll("#messages section.call")].map((e) => e.className).join()`)
+		if !strings.Contains(told, "finished") {
+			t.Errorf("the card of what was kept is %q", told)
+		}
+		b.goTo("/memory")
+		b.said("My dog is called Rexington")
+		fact := eval[string](b, `document.querySelector('.mem-text a[href^="/memory/facts/"]').getAttribute("href").split("/").at(-1)`)
+
+		if got := asksAnew(b, m, "What is my dog called?", "As you told me."); !strings.Contains(got, "My dog is called Rexington") {
+			t.Errorf("the fact does not stand before the model: %s", got)
+		}
+		b.until(memoryLink)
+		b.click("#messages .act.memories")
+		b.until(`document.querySelector("#sheet-body .given")?.innerText.includes("My dog is called Rexington")`)
+		b.click("#sheet > [data-close]")
+
+		m.asks("forget", map[string]any{"id": fact})
+		b.send("Forget that my dog is called Rexington.")
+		b.until(waitingCards + ".length === 1")
+		b.until(waitingCards + `[0].textContent.includes("My dog is called Rexington")`) // what would go is shown
+		m.says("It is gone.")
+		b.click(`#messages section.call.waiting form.quick button[value="approve"]`)
+		b.answered("It is gone.")
+		if got := asksAnew(b, m, "How is my dog called?", "I do not know."); strings.Contains(got, "Rexington") {
+			t.Errorf("what was forgotten stands before the model: %s", got)
+		}
+	})
+}
