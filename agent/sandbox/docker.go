@@ -40,6 +40,7 @@ type docker struct {
 	janitor  chan struct{}     // closed to end the janitor; nil when there is none
 	removing map[*box]chan struct{}
 	sweeping sync.WaitGroup // the janitor
+	dialing  chan struct{}  // holds one token while somebody looks for an engine
 	building sync.Mutex
 }
 
@@ -56,7 +57,7 @@ type dockerLink struct {
 }
 
 func newDocker(home string, log *slog.Logger) *docker {
-	return &docker{home: home, boot: string(agent.NewID()), log: log, slots: map[agent.ID]*slot{}, loose: map[*box]struct{}{}, removing: map[*box]chan struct{}{}}
+	return &docker{home: home, boot: string(agent.NewID()), log: log, slots: map[agent.ID]*slot{}, loose: map[*box]struct{}{}, removing: map[*box]chan struct{}{}, dialing: make(chan struct{}, 1)}
 }
 
 func (d *docker) name() string { return EngineDocker }
@@ -75,15 +76,18 @@ func (d *docker) ready(ctx context.Context, s Settings) error {
 
 // connect finds the engine, or returns the connection there is when it still answers.
 func (d *docker) connect(ctx context.Context, s Settings) (*dockerLink, error) {
-	d.mu.Lock()
-	known, settings := d.link, d.linkFor
-	d.mu.Unlock()
-	if known != nil && settings.DockerHost == s.DockerHost && settings.Runtime == s.Runtime {
-		ping, cancel := context.WithTimeout(ctx, askTime)
-		defer cancel()
-		if _, err := known.cli.Ping(ping); err == nil {
-			return known, nil
-		}
+	if l := d.answering(ctx, s); l != nil {
+		return l, nil
+	}
+	// One asks for all: Podman looks its programs up for each answer, and half a second becomes five when ten ask.
+	select {
+	case d.dialing <- struct{}{}:
+		defer func() { <-d.dialing }()
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+	if l := d.answering(ctx, s); l != nil {
+		return l, nil
 	}
 	l, err := dialDocker(ctx, s)
 	if err != nil {
@@ -94,6 +98,22 @@ func (d *docker) connect(ctx context.Context, s Settings) (*dockerLink, error) {
 	// The old connection may still be in use; it closes when idle.
 	d.link, d.linkFor = l, s
 	return l, nil
+}
+
+// answering returns the connection there is, if it is the one that s asks for and the engine answers.
+func (d *docker) answering(ctx context.Context, s Settings) *dockerLink {
+	d.mu.Lock()
+	known, settings := d.link, d.linkFor
+	d.mu.Unlock()
+	if known == nil || settings.DockerHost != s.DockerHost || settings.Runtime != s.Runtime {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, askTime)
+	defer cancel()
+	if _, err := known.cli.Ping(ctx); err != nil {
+		return nil
+	}
+	return known
 }
 
 // dialDocker tries the places where an engine may be. The reason returned is that of the first that is there.
@@ -162,7 +182,12 @@ func dialHost(ctx context.Context, host string, s Settings) (*dockerLink, error)
 		_ = cli.Close()
 		return nil, whyNoInfo(host, err)
 	}
-	l := newLink(cli, host, info)
+	podman, err := isPodman(ctx, cli)
+	if err != nil {
+		_ = cli.Close()
+		return nil, whyNoInfo(host, err)
+	}
+	l := newLink(cli, host, info, podman)
 	if err := l.enforces(s); err != nil {
 		_ = cli.Close()
 		return nil, err
@@ -180,13 +205,12 @@ func whyNoInfo(host string, err error) error {
 	return agent.Wrap(agent.CodeUnavailable, err, "Docker at %s does not answer as it should.", host)
 }
 
-func newLink(cli *client.Client, host string, info system.Info) *dockerLink {
-	l := &dockerLink{cli: cli, host: host, info: info}
+func newLink(cli *client.Client, host string, info system.Info, podman bool) *dockerLink {
+	l := &dockerLink{cli: cli, host: host, info: info, podman: podman}
 	for _, o := range info.SecurityOptions {
 		l.rootless = l.rootless || strings.Contains(o, "name=rootless")
 		l.remap = l.remap || strings.Contains(o, "name=userns")
 	}
-	l.podman = strings.Contains(host, "podman") || info.InitBinary == "catatonit"
 	l.desktop = runtime.GOOS != "linux" || strings.Contains(info.OperatingSystem, "Docker Desktop")
 	return l
 }

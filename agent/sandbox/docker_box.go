@@ -136,6 +136,9 @@ func (l *dockerLink) hostConfig(p spec) *container.HostConfig {
 	}
 	h.Memory, h.MemorySwap, h.PidsLimit, h.NanoCPUs = p.set.Memory, p.set.Memory, &pids, int64(cpus*1e9)
 	h.Ulimits = []*container.Ulimit{{Name: "core"}, {Name: "nofile", Soft: 4096, Hard: 4096}}
+	if l.podman {
+		podmanHost(h, size)
+	}
 	if p.socket != "" {
 		for source, target := range map[string]string{p.socket: insideSocket, p.self: insideSelf} {
 			h.Mounts = append(h.Mounts, mount.Mount{Type: mount.TypeBind, Source: source, Target: target, ReadOnly: true})

@@ -4,6 +4,7 @@ package sandbox_test
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"io"
 	"net"
@@ -188,7 +189,11 @@ func TestHaltEndsEverything(t *testing.T) {
 			}()
 		}
 		for range 3 {
-			<-up
+			select {
+			case <-up:
+			case err := <-errs:
+				t.Fatalf("a command did not run: %v", err)
+			}
 		}
 		within(t, 3*time.Second, "halting", func() {
 			if err := k.Halt(t.Context()); err != nil {
@@ -303,6 +308,11 @@ func TestContainerKilledInTheMiddle(t *testing.T) {
 	}
 }
 
+// engineSocket is where the engine of the tests listens.
+func engineSocket() string {
+	return strings.TrimPrefix(cmp.Or(os.Getenv("DOCKER_HOST"), "unix:///var/run/docker.sock"), "unix://")
+}
+
 // wire is a socket that leads to the engine until it is cut.
 type wire struct {
 	net.Listener
@@ -323,7 +333,7 @@ func newWire(t *testing.T, path string) *wire {
 			if err != nil {
 				return
 			}
-			out, err := net.Dial("unix", "/var/run/docker.sock")
+			out, err := net.Dial("unix", engineSocket())
 			if err != nil {
 				in.Close()
 				continue

@@ -5,6 +5,7 @@
 exec 2>&1
 printf '\0%s B\0' "$1"
 ulimit -c 0
+ulimit -n 4096 2>/dev/null # refused where it is less already
 shell=sh
 command -v bash >/dev/null 2>&1 && shell=bash
 if ! cd -- "/work/$2" 2>/dev/null; then
