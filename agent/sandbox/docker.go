@@ -23,11 +23,13 @@ import (
 // Bounds on talking to the engine.
 const (
 	askTime   = 5 * time.Second  // a question
+	knowTime  = 15 * time.Second // all about an engine: Podman runs its programs to find out
 	startTime = 30 * time.Second // making a container
 )
 
 // docker runs commands in containers.
 type docker struct {
+	dir  string // where files that an engine reads are
 	home string // label of what belongs to this home
 	boot string // label of what belongs to this process
 	log  *slog.Logger
@@ -56,8 +58,8 @@ type dockerLink struct {
 	desktop  bool // the engine runs in a virtual machine: no unix socket of the host can be reached from inside
 }
 
-func newDocker(home string, log *slog.Logger) *docker {
-	return &docker{home: home, boot: string(agent.NewID()), log: log, slots: map[agent.ID]*slot{}, loose: map[*box]struct{}{}, removing: map[*box]chan struct{}{}, dialing: make(chan struct{}, 1)}
+func newDocker(dir, home string, log *slog.Logger) *docker {
+	return &docker{dir: dir, home: home, boot: string(agent.NewID()), log: log, slots: map[agent.ID]*slot{}, loose: map[*box]struct{}{}, removing: map[*box]chan struct{}{}, dialing: make(chan struct{}, 1)}
 }
 
 func (d *docker) name() string { return EngineDocker }
@@ -175,7 +177,7 @@ func dialHost(ctx context.Context, host string, s Settings) (*dockerLink, error)
 	if err != nil {
 		return nil, agent.Wrap(agent.CodeUnavailable, err, "The address of Docker, %s, cannot be used.", host)
 	}
-	ctx, cancel := context.WithTimeout(ctx, askTime)
+	ctx, cancel := context.WithTimeout(ctx, knowTime)
 	defer cancel()
 	info, err := cli.Info(ctx)
 	if err != nil {
@@ -218,7 +220,10 @@ func newLink(cli *client.Client, host string, info system.Info, podman bool) *do
 // enforces returns an error when the engine cannot hold the limits: it counts as no sandbox then.
 func (l *dockerLink) enforces(s Settings) error {
 	if l.info.OSType != "" && l.info.OSType != "linux" {
-		return agent.Errorf(agent.CodeUnavailable, "Docker runs %s containers here. Switch it to Linux containers.", l.info.OSType)
+		return agent.Errorf(agent.CodeUnavailable, "%s runs %s containers here. Switch it to Linux containers.", l.brand(), l.info.OSType)
+	}
+	if err := l.podmanRefusal(); err != nil {
+		return err
 	}
 	var missing []string
 	for _, limit := range []struct {
@@ -238,7 +243,7 @@ func (l *dockerLink) enforces(s Settings) error {
 		if l.rootless {
 			fix = "It is rootless: give it the cgroup controllers (cgroup v2, and Delegate=cpu cpuset io memory pids for user@.service)."
 		}
-		return agent.Errorf(agent.CodeUnavailable, "Docker cannot limit %s here, so it counts as no sandbox. %s", strings.Join(missing, ", "), fix)
+		return agent.Errorf(agent.CodeUnavailable, "%s cannot limit %s here, so it counts as no sandbox. %s", l.brand(), strings.Join(missing, ", "), fix)
 	}
 	if _, ok := l.info.Runtimes[s.Runtime]; s.Runtime != "" && !ok && len(l.info.Runtimes) > 0 {
 		var names []string
@@ -246,7 +251,7 @@ func (l *dockerLink) enforces(s Settings) error {
 			names = append(names, name)
 		}
 		slices.Sort(names)
-		return agent.Errorf(agent.CodeUnavailable, "Docker has no runtime %s. It has: %s. Install it, or change the runtime of the sandbox.", s.Runtime, strings.Join(names, ", "))
+		return agent.Errorf(agent.CodeUnavailable, "%s has no runtime %s. It has: %s. Install it, or change the runtime of the sandbox.", l.brand(), s.Runtime, strings.Join(names, ", "))
 	}
 	return nil
 }
@@ -259,12 +264,17 @@ func (l *dockerLink) user(u user) user {
 	return u
 }
 
+// brand is whose engine it is.
+func (l *dockerLink) brand() string {
+	if l.podman {
+		return "Podman"
+	}
+	return "Docker"
+}
+
 // kind is the engine's name for people.
 func (l *dockerLink) kind() string {
-	name := "Docker"
-	if l.podman {
-		name = "Podman"
-	}
+	name := l.brand()
 	if l.rootless {
 		name += ", rootless"
 	}

@@ -43,6 +43,12 @@ const (
 //go:embed keeper.sh
 var keeper string
 
+// How often a container is removed that the engine does not let go.
+const (
+	eraseTries = 5
+	eraseAgain = 200 * time.Millisecond
+)
+
 // box is a running container. Its first process is keeper.sh, attached to us.
 type box struct {
 	link *dockerLink
@@ -79,9 +85,19 @@ func (p spec) key() string {
 func (d *docker) create(ctx context.Context, l *dockerLink, p spec) (_ *box, err error) {
 	ctx, cancel := context.WithTimeout(ctx, startTime)
 	defer cancel()
-	made, err := l.cli.ContainerCreate(ctx, d.config(p), l.hostConfig(p), nil, nil, "")
+	host := l.hostConfig(p)
+	if l.podman {
+		var filter string
+		if !l.desktop { // from its virtual machine the file may not be seen
+			if filter, err = d.filterFile(); err != nil {
+				return nil, agent.Wrap(agent.CodeUnavailable, err, "The filter of system calls could not be written to %s, so no command runs.", d.dir)
+			}
+		}
+		podmanHost(host, filter)
+	}
+	made, err := l.cli.ContainerCreate(ctx, d.config(p), host, nil, nil, "")
 	if err != nil {
-		return nil, agent.Wrap(agent.CodeUnavailable, err, "Docker could not make the sandbox: %s", firstLine(err))
+		return nil, agent.Wrap(agent.CodeUnavailable, err, "%s could not make the sandbox: %s", l.brand(), firstLine(err))
 	}
 	b := &box{link: l, id: made.ID, key: p.key(), gone: make(chan struct{}), answers: make(chan string, 8), killed: make(chan struct{}, 8)}
 	defer func() {
@@ -92,12 +108,12 @@ func (d *docker) create(ctx context.Context, l *dockerLink, p spec) (_ *box, err
 	b.conn, err = l.cli.ContainerAttach(ctx, b.id, container.AttachOptions{Stream: true, Stdin: true, Stdout: true, Stderr: true})
 	if err != nil {
 		close(b.gone)
-		return nil, agent.Wrap(agent.CodeUnavailable, err, "Docker made the sandbox, but does not let Ash hold it: %s", firstLine(err))
+		return nil, agent.Wrap(agent.CodeUnavailable, err, "%s made the sandbox, but does not let Ash hold it: %s", l.brand(), firstLine(err))
 	}
 	go b.listen()
 	if err := l.cli.ContainerStart(ctx, b.id, container.StartOptions{}); err != nil {
 		b.conn.Close()
-		return nil, agent.Wrap(agent.CodeUnavailable, err, "Docker could not start the sandbox: %s", firstLine(err))
+		return nil, agent.Wrap(agent.CodeUnavailable, err, "%s could not start the sandbox: %s", l.brand(), firstLine(err))
 	}
 	return b, b.greet(ctx, p.set)
 }
@@ -136,9 +152,6 @@ func (l *dockerLink) hostConfig(p spec) *container.HostConfig {
 	}
 	h.Memory, h.MemorySwap, h.PidsLimit, h.NanoCPUs = p.set.Memory, p.set.Memory, &pids, int64(cpus*1e9)
 	h.Ulimits = []*container.Ulimit{{Name: "core"}, {Name: "nofile", Soft: 4096, Hard: 4096}}
-	if l.podman {
-		podmanHost(h, size)
-	}
 	if p.socket != "" {
 		for source, target := range map[string]string{p.socket: insideSocket, p.self: insideSelf} {
 			h.Mounts = append(h.Mounts, mount.Mount{Type: mount.TypeBind, Source: source, Target: target, ReadOnly: true})
@@ -182,7 +195,7 @@ func (b *box) greet(ctx context.Context, s Settings) error {
 	select {
 	case line = <-b.answers:
 	case <-b.gone:
-		return agent.Errorf(agent.CodeUnavailable, "The sandbox ended as soon as it had started. The log of Docker may say why.")
+		return agent.Errorf(agent.CodeUnavailable, "The sandbox ended as soon as it had started. The log of %s may say why.", b.link.brand())
 	case <-ctx.Done():
 		return agent.Wrap(agent.CodeUnavailable, ctx.Err(), "The sandbox did not come up in time.")
 	}
@@ -194,14 +207,23 @@ func (b *box) greet(ctx context.Context, s Settings) error {
 		most int64
 		name string
 	}{{s.Memory, "memory"}, {int64(s.PIDs), "processes"}} {
-		if f[i+1] == "-" { // not to be seen from inside: gVisor, for one
+		if f[i+1] == "-" && b.link.ownKernel(s.Runtime) { // not to be seen from inside
 			continue
 		}
 		if n, err := strconv.ParseInt(f[i+1], 10, 64); err != nil || n > limit.most {
-			return agent.Errorf(agent.CodeUnavailable, "Docker was asked to limit %s and did not (%s), so it counts as no sandbox.", limit.name, f[i+1])
+			return agent.Errorf(agent.CodeUnavailable, "%s was asked to limit %s and did not (%s), so it counts as no sandbox.", b.link.brand(), limit.name, f[i+1])
 		}
 	}
 	return nil
+}
+
+// ownKernel reports whether containers do not see the machine's cgroups, as in gVisor and virtual machines: that the limits hold is
+// the engine's word there. With the usual runtimes they are seen, unless they are not there.
+func (l *dockerLink) ownKernel(runtime string) bool {
+	if runtime == "" {
+		runtime = l.info.DefaultRuntime
+	}
+	return !slices.Contains([]string{"", "runc", "crun", "youki", "io.containerd.runc.v2"}, runtime)
 }
 
 // say tells the keeper something.
@@ -343,11 +365,20 @@ func short(id string) string { return id[:min(12, len(id))] }
 func (l *dockerLink) erase(id string) error {
 	ctx, cancel := context.WithTimeout(context.Background(), startTime)
 	defer cancel()
-	err := l.cli.ContainerRemove(ctx, id, container.RemoveOptions{Force: true, RemoveVolumes: true})
-	if err == nil || isNotFound(err) || isConflict(err) { // conflict: it is being removed
-		return nil
+	for tries := 1; ; tries++ {
+		err := l.cli.ContainerRemove(ctx, id, container.RemoveOptions{Force: true, RemoveVolumes: true})
+		switch {
+		case err == nil || isNotFound(err) || isConflict(err): // conflict: it is being removed
+			return nil
+		case tries == eraseTries || !isRefusal(err):
+			return err
+		}
+		select { // Podman refuses what ends in the same instant
+		case <-time.After(eraseAgain):
+		case <-ctx.Done():
+			return err
+		}
 	}
-	return err
 }
 
 func firstLine(err error) string {

@@ -47,7 +47,7 @@ func (l *dockerLink) image(ctx context.Context) (string, error) {
 	case isNotFound(err):
 		return "", agent.Wrap(agent.CodeUnavailable, errImage, "The sandbox is not built yet, so no command runs. Build it on the Tools page, or with: ash sandbox build")
 	}
-	return "", agent.Wrap(agent.CodeUnavailable, err, "Docker does not answer as it should.")
+	return "", agent.Wrap(agent.CodeUnavailable, err, "%s does not answer as it should.", l.brand())
 }
 
 // build makes the image. One build at a time: another one is CodeConflict.
@@ -163,7 +163,7 @@ func (d *docker) pruneImages(ctx context.Context, s Settings) error {
 	}
 	list, err := l.cli.ImageList(ctx, image.ListOptions{Filters: filters.NewArgs(filters.Arg("reference", imageName))})
 	if err != nil {
-		return agent.Wrap(agent.CodeUnavailable, err, "Docker does not list its images.")
+		return agent.Wrap(agent.CodeUnavailable, err, "%s does not list its images.", l.brand())
 	}
 	for _, i := range list {
 		for _, tag := range i.RepoTags {

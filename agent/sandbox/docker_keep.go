@@ -201,7 +201,7 @@ func (d *docker) recover(ctx context.Context, s Settings) (removed int, err erro
 	}
 	list, err := d.containers(ctx, l)
 	if err != nil {
-		return 0, agent.Wrap(agent.CodeUnavailable, err, "Docker does not list its containers.")
+		return 0, agent.Wrap(agent.CodeUnavailable, err, "%s does not list its containers.", l.brand())
 	}
 	for _, c := range list {
 		pid, numErr := strconv.Atoi(c.Labels[labelPID])

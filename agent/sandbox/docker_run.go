@@ -212,7 +212,7 @@ func (d *docker) follow(ctx context.Context, b *box, j *job, exec string, copied
 			begun = nil
 		case <-slow.C:
 			d.remove(b)
-			return ending{}, agent.Errorf(agent.CodeUnavailable, "Docker took more than %s to begin the command. It was not waited for; whether it ran at all is not known.", beginTime)
+			return ending{}, agent.Errorf(agent.CodeUnavailable, "%s took more than %s to begin the command. It was not waited for; whether it ran at all is not known.", b.link.brand(), beginTime)
 		case <-ctx.Done():
 			d.end(b, copied)
 			return ending{exit: 137}, ctx.Err()
@@ -290,7 +290,7 @@ func refused(ctx context.Context, err error) error {
 
 // unknownEnd is the error of a command of which nobody knows how far it came.
 func unknownEnd(err error) error {
-	return agent.Wrap(agent.CodeUnavailable, err, "The sandbox ended in the middle of the command; perhaps Docker was stopped. What the command did before that stands.")
+	return agent.Wrap(agent.CodeUnavailable, err, "The sandbox ended in the middle of the command; perhaps the engine was stopped. What the command did before that stands.")
 }
 
 // separate takes the frames of a stream apart; both kinds of output go to w.

@@ -29,11 +29,11 @@ func (d *docker) shell(ctx context.Context, j *job, t Terminal) (int, error) {
 		Tty: tty, AttachStdin: true, AttachStdout: true, AttachStderr: true,
 	})
 	if err != nil {
-		return 0, agent.Wrap(agent.CodeUnavailable, err, "Docker could not open a shell: %s", firstLine(err))
+		return 0, agent.Wrap(agent.CodeUnavailable, err, "%s could not open a shell: %s", l.brand(), firstLine(err))
 	}
 	conn, err := l.cli.ContainerExecAttach(ctx, made.ID, container.ExecAttachOptions{Tty: tty})
 	if err != nil {
-		return 0, agent.Wrap(agent.CodeUnavailable, err, "Docker could not open a shell: %s", firstLine(err))
+		return 0, agent.Wrap(agent.CodeUnavailable, err, "%s could not open a shell: %s", l.brand(), firstLine(err))
 	}
 	defer conn.Close()
 	if t.Raw != nil {

@@ -98,7 +98,7 @@ func New(o Options) *Sandbox {
 		scratch: &scratch{home: o.Home, name: name},
 		running: map[*job]running{},
 	}
-	s.docker = newDocker(name, s.log)
+	s.docker = newDocker(filepath.Join(o.Home, "sandbox"), name, s.log)
 	s.bubble = newBubblewrap(name, s.log)
 	return s
 }
