@@ -60,11 +60,11 @@ func toRecall(it recall.Item) (recallRow, error) {
 		return recallRow{}, err
 	}
 	text := agent.Clip(clean(it.Text), maxRecallText)
-	body, words := lexis.Index(text)
-	lead, _ := lexis.Index(agent.Clip(clean(it.Lead), maxRecallText))
+	body, words, marks := lexis.Index(text)
+	lead, _, _ := lexis.Index(agent.Clip(clean(it.Lead), maxRecallText))
 	return recallRow{
 		Kind: it.Kind, Ref: clean(it.Ref), Part: it.Part, Thread: it.Thread, Place: it.Place, Section: it.Section,
-		Time: micros(it.Time), Weight: it.Weight, Marks: int(lexis.MarksOf(text)), Words: words, Speaker: clean(it.Speaker),
+		Time: micros(it.Time), Weight: it.Weight, Marks: int(marks), Words: words, Speaker: clean(it.Speaker),
 		Labels: labels, Body: body, Context: lead, Text: text,
 	}, nil
 }
@@ -97,9 +97,9 @@ func reindex(ctx context.Context, tx bun.IDB) error {
 		return err
 	}
 	for _, n := range notes {
-		body, words := lexis.Index(n.Text)
+		body, words, marks := lexis.Index(n.Text)
 		_, err := fixed(tx, `UPDATE recall_items SET body = ?2, words = ?3, marks = ?4 WHERE seq = ?1`,
-			n.Seq, body, words, int(lexis.MarksOf(n.Text))).Exec(ctx)
+			n.Seq, body, words, int(marks)).Exec(ctx)
 		if err != nil {
 			return err
 		}

@@ -3,6 +3,7 @@ package prompt
 import (
 	"context"
 	"log/slog"
+	"sync/atomic"
 	"time"
 
 	"ash/agent"
@@ -48,6 +49,7 @@ type Options struct {
 type Builder struct {
 	options Options
 	log     *slog.Logger
+	offered atomic.Pointer[offer]
 }
 
 var _ agent.Prompter = (*Builder)(nil)
@@ -97,7 +99,8 @@ func (b *Builder) Build(ctx context.Context, r agent.PromptRequest) (agent.Built
 	if len(r.Path) == 0 {
 		return agent.BuiltPrompt{}, agent.Errorf(agent.CodeInvalid, "There is nothing to answer yet.")
 	}
-	r.Tools = slim(r.Tools, window(r.Model))
+	tools := b.offer(r.Tools, window(r.Model))
+	r.Tools = tools.slim
 	f := newFence(r.Thread.ID)
 	system, labels, err := b.system(ctx, r, f)
 	if err != nil {
@@ -107,7 +110,7 @@ func (b *Builder) Build(ctx context.Context, r agent.PromptRequest) (agent.Built
 	if err != nil {
 		return agent.BuiltPrompt{}, err
 	}
-	fixed := perMessage + Tokens(system) + toolTokens(r.Tools) + Tokens(late)
+	fixed := perMessage + Tokens(system) + tools.tokens + Tokens(late)
 	room := window(r.Model) - reserve(r.Model, b.settings()) - fixed
 
 	h := history{path: r.Path, messages: b.settings().MaxMessages, tokens: max(room, 0), summaries: r.Summaries}
@@ -138,7 +141,7 @@ func (b *Builder) Build(ctx context.Context, r agent.PromptRequest) (agent.Built
 
 	built := agent.BuiltPrompt{
 		Prompt:   agent.Prompt{System: system, Messages: messages, Tools: r.Tools, MaxTokens: b.settings().MaxTokens},
-		Tokens:   perMessage + Tokens(system) + toolTokens(r.Tools),
+		Tokens:   perMessage + Tokens(system) + tools.tokens,
 		Overflow: chosen.overflow,
 		Summary:  chosen.summary,
 		Labels:   labels,

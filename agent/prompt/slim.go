@@ -1,11 +1,35 @@
 package prompt
 
 import (
+	"bytes"
 	"encoding/json"
+	"slices"
 	"strings"
 
 	"ash/agent"
 )
+
+// offer is what a model with a window is told of tools. They are the same from prompt to prompt, so the last one is kept.
+type offer struct {
+	window int
+	all    []agent.ToolSpec
+	slim   []agent.ToolSpec
+	tokens int // of slim
+}
+
+func (b *Builder) offer(tools []agent.ToolSpec, window int) *offer {
+	last := b.offered.Load()
+	if last == nil || last.window != window || !slices.EqualFunc(last.all, tools, sameTool) {
+		fits := slim(tools, window)
+		last = &offer{window: window, all: slices.Clone(tools), slim: fits, tokens: toolTokens(fits)}
+		b.offered.Store(last)
+	}
+	return last
+}
+
+func sameTool(a, b agent.ToolSpec) bool {
+	return a.Name == b.Name && a.Description == b.Description && bytes.Equal(a.Schema, b.Schema)
+}
 
 // slim makes tools fit a small window: beyond a quarter of it their descriptions are cut to the first paragraph, then those of
 // the arguments are left out. A conversation that is summarised after every message is worth less than a model that

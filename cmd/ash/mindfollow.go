@@ -2,48 +2,53 @@ package main
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"ash/agent"
 )
 
-// takeUpAfter is how long after the start, and after a turn, recall takes up what was said: turns that end together are taken up
-// together, and a page that comes first is not kept waiting.
-const takeUpAfter = 300 * time.Millisecond
+const (
+	// takeUpAfter is how long after the start, and after the last turn ended, recall takes up what was said: turns that follow each other
+	// are taken up together, and a page that comes first is not kept waiting.
+	takeUpAfter = 300 * time.Millisecond
+	// takeUpLatest is how long turns that never rest can put it off.
+	takeUpLatest = 3 * time.Second
+)
 
 // takeUp has recall take up what turns have said, until ctx ends. A reply recalls from the index as it stands: taking up is a
 // transaction, which its first token would wait for.
 func (a *app) takeUp(ctx context.Context) {
 	due := time.NewTimer(takeUpAfter)
 	defer due.Stop()
-	turns := make(chan struct{}, 1)
+	told := make(chan struct{}, 1)
 	a.beside.Go(func() {
-		defer close(turns)
+		defer close(told)
 		for batch := range a.feed.Tap(ctx) {
-			if !batch.Resync && !ends(batch.Events) {
+			if !batch.Resync && !turns(batch.Events) {
 				continue
 			}
 			select {
-			case turns <- struct{}{}:
+			case told <- struct{}{}:
 			default: // it is about to look anyway
 			}
 		}
 	})
-	for waiting := true; ; {
+	latest := time.Now().Add(takeUpLatest) // of what waits; zero when nothing does
+	for {
 		select {
-		case _, ok := <-turns:
+		case _, ok := <-told:
 			if !ok {
 				return
 			}
-			if !waiting {
-				waiting = true
-				due.Reset(takeUpAfter)
+			if latest.IsZero() {
+				latest = time.Now().Add(takeUpLatest)
 			}
+			due.Reset(max(0, min(takeUpAfter, time.Until(latest))))
 		case <-due.C:
-			waiting = false
+			latest = time.Time{}
 			if err := a.mind.recall.CatchUp(ctx); err != nil && ctx.Err() == nil {
 				a.log.Warn("recall could not take up what was said last; it is tried again", "error", err)
-				waiting = true
 				due.Reset(expiryRound)
 			}
 			a.mind.meaning.Wake()
@@ -51,12 +56,10 @@ func (a *app) takeUp(ctx context.Context) {
 	}
 }
 
-// ends reports whether a turn ends in events.
-func ends(events []agent.Envelope) bool {
-	for _, e := range events {
-		if t, ok := e.Event.(agent.TurnEvent); ok && !t.Turn.Active() {
-			return true
-		}
-	}
-	return false
+// turns reports whether a turn begins, ends or waits in events.
+func turns(events []agent.Envelope) bool {
+	return slices.ContainsFunc(events, func(e agent.Envelope) bool {
+		_, ok := e.Event.(agent.TurnEvent)
+		return ok
+	})
 }

@@ -47,7 +47,7 @@ func TestIndex(t *testing.T) {
 		"I bought the children's books": "buy child book", "Ich habe die Häuser in München gesehen": "haus munch geseh",
 		"我喜欢北京": "我喜 喜欢 欢北 北京", "don't": "", "Café": "cafe",
 	} {
-		if got, _ := lexis.Index(in); got != want {
+		if got, _, _ := lexis.Index(in); got != want {
 			t.Errorf("%q: %q, want %q", in, got, want)
 		}
 	}

@@ -17,7 +17,10 @@ const (
 )
 
 // MarksOf looks at a text.
-func MarksOf(text string) Marks {
+func MarksOf(text string) Marks { return marksOf(text, Words(text)) }
+
+// marksOf is MarksOf for a text whose words are known.
+func marksOf(text string, words []Word) Marks {
 	var m Marks
 	body := strings.TrimSpace(text)
 	if i := strings.LastIndexAny(body, "?？"); i >= 0 && len(body)-i < 12 {
@@ -26,7 +29,6 @@ func MarksOf(text string) Marks {
 			m |= OnlyAsk
 		}
 	}
-	words := Words(body)
 	for i, w := range words {
 		switch w.Text {
 		case "i", "my", "me", "mine", "we", "our", "us", "im", "ive", "ich", "mein", "meine", "wir", "unser", "unsere":
@@ -35,13 +37,13 @@ func MarksOf(text string) Marks {
 		if i < 6 && refers(w.Text) {
 			m |= Refers
 		}
-		if places(words, i) {
+		if m&HasPlace == 0 && places(words, i) {
 			m |= HasPlace
 		}
-		if says(words, i) {
+		if m&HasTime == 0 && says(words, i) {
 			m |= HasTime
 		}
-		if counts(w.Text) {
+		if m&HasNumber == 0 && counts(w.Text) {
 			m |= HasNumber
 		}
 	}

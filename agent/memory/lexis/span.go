@@ -129,15 +129,19 @@ func month(y int, m time.Month) Span {
 
 // season is one of a year, of the northern half of the world; winter is the one that ends in that year.
 func season(word string, y int) (Span, bool) {
-	first := map[string]time.Month{
-		"spring": time.March, "fruhling": time.March, "fruhjahr": time.March, "summer": time.June, "sommer": time.June,
-		"autumn": time.September, "fall": time.September, "herbst": time.September, "winter": time.December,
-	}[word]
-	if first == 0 {
-		return Span{}, false
-	}
-	if first == time.December {
+	var first time.Month
+	switch word {
+	case "spring", "fruhling", "fruhjahr":
+		first = time.March
+	case "summer", "sommer":
+		first = time.June
+	case "autumn", "fall", "herbst":
+		first = time.September
+	case "winter":
+		first = time.December
 		y--
+	default:
+		return Span{}, false
 	}
 	from := time.Date(y, first, 1, 0, 0, 0, 0, time.UTC)
 	return Span{From: from, To: from.AddDate(0, 3, 0)}, true
@@ -241,12 +245,36 @@ func years(words []Word, now time.Time) (Span, int) {
 	return year(y), 1
 }
 
+// spelled is a small number in words, 0 for what is none.
+func spelled(s string) int {
+	switch s {
+	case "a", "an", "one", "ein", "einem", "einer":
+		return 1
+	case "two", "zwei":
+		return 2
+	case "three", "drei":
+		return 3
+	case "four", "vier":
+		return 4
+	case "five", "funf":
+		return 5
+	case "six", "sechs":
+		return 6
+	case "seven":
+		return 7
+	case "eight":
+		return 8
+	case "nine":
+		return 9
+	case "ten":
+		return 10
+	}
+	return 0
+}
+
 // number reads digits (also "8th") and the small numbers in words.
 func number(s string) (int, bool) {
-	if n, ok := map[string]int{
-		"a": 1, "an": 1, "one": 1, "two": 2, "three": 3, "four": 4, "five": 5, "six": 6, "seven": 7, "eight": 8, "nine": 9, "ten": 10,
-		"ein": 1, "einem": 1, "einer": 1, "zwei": 2, "drei": 3, "vier": 4, "funf": 5, "sechs": 6,
-	}[s]; ok {
+	if n := spelled(s); n > 0 {
 		return n, true
 	}
 	end := 0

@@ -40,11 +40,12 @@ func Words(text string) []Word {
 	return list
 }
 
-// Index returns the words of a text as the index keeps them, a space between, and how many they are.
-func Index(text string) (body string, words int) {
+// Index returns the words of a text as the index keeps them, a space between, how many they are, and what kind of text it is.
+func Index(text string) (body string, words int, marks Marks) {
 	var b strings.Builder
 	b.Grow(len(text))
-	for _, w := range Words(text) {
+	list := Words(text)
+	for _, w := range list {
 		if w.Stop {
 			continue
 		}
@@ -54,7 +55,7 @@ func Index(text string) (body string, words int) {
 		b.WriteString(w.Stem)
 		words++
 	}
-	return b.String(), words
+	return b.String(), words, marksOf(text, list)
 }
 
 // split returns runs of letters and digits. Of a contraction the ending is left out ("Anna's", "don't").

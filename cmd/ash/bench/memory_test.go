@@ -3,6 +3,7 @@
 package bench
 
 import (
+	"encoding/json"
 	"fmt"
 	"strings"
 	"testing"
@@ -81,7 +82,7 @@ func BenchmarkGrowth(b *testing.B) {
 	b.ReportMetric(0, "ns/op")
 }
 
-// BenchmarkHello is what the model is sent for "hello" in a new home, headers aside.
+// BenchmarkHello is what the model is sent for "hello" in a new home, headers and tools aside.
 func BenchmarkHello(b *testing.B) {
 	m := newModel(b, answer{tokens: words(5)})
 	page := visit(b, ash(b, b.TempDir(), m))
@@ -89,7 +90,13 @@ func BenchmarkHello(b *testing.B) {
 		thread := page.begin("hello")
 		page.rest(thread)
 	}
-	figure(b, float64(len(m.question()))/1e3, "KB", 4)
+	var sent map[string]json.RawMessage
+	if err := json.Unmarshal([]byte(m.question()), &sent); err != nil {
+		b.Fatal(err)
+	}
+	tools := len(sent["tools"])
+	figure(b, float64(len(m.question())-tools)/1e3, "KB", 4)
+	b.ReportMetric(float64(tools)/1e3, "KB/tools")
 	b.ReportMetric(0, "ns/op")
 }
 

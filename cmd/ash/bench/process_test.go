@@ -95,7 +95,8 @@ func ash(t testing.TB, home string, m *model) *process {
 		t.Fatal(err)
 	}
 	env := []string{"HOME=" + home, "ASH_HOME=" + home, "OPENAI_API_KEY=sk-of-no-use"}
-	return launch(t, env, binary, "serve", "--listen", "127.0.0.1:0", "--model", "openai/test", "--base-url", m.url+"/v1")
+	// A model whose window the catalog knows: an unknown one of this machine is taken for so small that long conversations are summarised.
+	return launch(t, env, binary, "serve", "--listen", "127.0.0.1:0", "--model", "openai/gpt-4o-mini", "--base-url", m.url+"/v1")
 }
 
 // bare starts the proxy that is the baseline.

@@ -63,7 +63,7 @@ func BenchmarkInit(b *testing.B) {
 	least := map[string]float64{}
 	for b.Loop() {
 		p := launch(b, []string{"HOME=" + home, "ASH_HOME=" + home, "GODEBUG=inittrace=1"}, binary,
-			"serve", "--listen", "127.0.0.1:0", "--model", "openai/test", "--base-url", m.url+"/v1")
+			"serve", "--listen", "127.0.0.1:0", "--model", "openai/gpt-4o-mini", "--base-url", m.url+"/v1")
 		p.kill()
 		for _, l := range initialised.FindAllStringSubmatch(p.log.String(), -1) {
 			took, err := strconv.ParseFloat(l[2], 64)
