@@ -37,6 +37,7 @@ type Guard struct {
 		sync.Mutex
 		now *exactValues
 	}
+	cleared cleared
 }
 
 // New returns a Guard. It does no work: tables and rules are made on first use.

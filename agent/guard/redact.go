@@ -41,9 +41,21 @@ func (g *Guard) FindSecrets(text string) []Secret {
 	return found
 }
 
-// redact searches until nothing is left to find, since a mark may bring a name and a value together that were apart.
+// redact searches a text unless it is known to hold nothing.
 func (g *Guard) redact(text string) (string, []Secret) {
 	values := g.values()
+	if g.cleared.has(text, values) {
+		return text, nil
+	}
+	redacted, found := g.scour(text, values)
+	if len(found) == 0 {
+		g.cleared.add(text, values)
+	}
+	return redacted, found
+}
+
+// scour searches until nothing is left to find, since a mark may bring a name and a value together that were apart.
+func (g *Guard) scour(text string, values *exactValues) (string, []Secret) {
 	redacted := text
 	var found []Secret // spans in text
 	for range maxPasses {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"net/url"
+	"strconv"
 	"strings"
 	"testing"
 	"unicode/utf8"
@@ -320,12 +321,44 @@ func FuzzRedact(f *testing.F) {
 	})
 }
 
+// What was looked through is not looked through again, until there is another value to look for; what held a secret always is.
+func TestCleared(t *testing.T) {
+	v := &vaultOf{}
+	g := New(Options{Secrets: v})
+	text := strings.Repeat("The word on the door of the shed is Lindenblatt-88-Kamin. ", 3)
+	for range 2 {
+		if got := g.Redact(text); got != text {
+			t.Fatalf("%q", got)
+		}
+	}
+	if !g.cleared.has(text, g.values()) {
+		t.Error("it is looked through again")
+	}
+	v.values = []string{"Lindenblatt-88-Kamin"}
+	for range 2 {
+		if got := g.Redact(text); strings.Contains(got, "Lindenblatt") {
+			t.Errorf("a new value is not found: %q", got)
+		}
+	}
+	v.values = nil
+	if got := g.Redact(text); got != text {
+		t.Errorf("%q", got)
+	}
+	for i := range 3 * maxClean {
+		g.Redact(strings.Repeat("x", minClean) + strconv.Itoa(i))
+		g.Redact(text)
+	}
+	if n := len(g.cleared.fresh) + len(g.cleared.older); n > 2*maxClean || !g.cleared.has(text, g.values()) {
+		t.Errorf("%d texts are kept; the one that is often asked for: %v", n, g.cleared.has(text, g.values()))
+	}
+}
+
 func BenchmarkRedactChatTurn(b *testing.B) {
 	g := New(Options{Secrets: &vaultOf{values: []string{"geheim77-abc", "0123456789abcdef0123"}}})
 	text := "Could you plan the trip to Lisbon? We arrive on the 14th at 10:30, two adults and a child, and would like to stay near the river. The budget is about 1200 euros; last year's hotel was fine but loud."
 	b.SetBytes(int64(len(text)))
 	for b.Loop() {
-		g.Redact(text)
+		g.scour(text, g.values())
 	}
 }
 
@@ -334,6 +367,6 @@ func BenchmarkRedactToolResult(b *testing.B) {
 	text := strings.Repeat("2026-05-01T10:00:00Z info request id=550e8400-e29b-41d4-a716-446655440000 path=/v1/things/42 status=200 took=12ms token bucket ok\n", 800)[:100<<10]
 	b.SetBytes(int64(len(text)))
 	for b.Loop() {
-		g.Redact(text)
+		g.scour(text, g.values())
 	}
 }
