@@ -19,7 +19,7 @@ type counted struct {
 func (k *counted) count(ctx context.Context, waiting func(context.Context) (int, error), at agent.EventID) (int, error) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	if k.at == at && at != (agent.EventID{}) {
+	if k.at.Boot == at.Boot && k.at.Seq >= at.Seq && at != (agent.EventID{}) {
 		return k.n, nil
 	}
 	n, err := waiting(ctx)
