@@ -184,12 +184,12 @@ func dialHost(ctx context.Context, host string, s Settings) (*dockerLink, error)
 		_ = cli.Close()
 		return nil, whyNoInfo(host, err)
 	}
-	podman, err := isPodman(ctx, cli)
+	pod, err := findPodman(ctx, cli)
 	if err != nil {
 		_ = cli.Close()
 		return nil, whyNoInfo(host, err)
 	}
-	l := newLink(cli, host, info, podman)
+	l := newLink(cli, host, info, pod)
 	if err := l.enforces(s); err != nil {
 		_ = cli.Close()
 		return nil, err
@@ -207,8 +207,8 @@ func whyNoInfo(host string, err error) error {
 	return agent.Wrap(agent.CodeUnavailable, err, "Docker at %s does not answer as it should.", host)
 }
 
-func newLink(cli *client.Client, host string, info system.Info, podman bool) *dockerLink {
-	l := &dockerLink{cli: cli, host: host, info: info, podman: podman}
+func newLink(cli *client.Client, host string, info system.Info, pod *podman) *dockerLink {
+	l := &dockerLink{cli: cli, host: host, info: info, podman: pod != nil, rootless: pod != nil && pod.rootless}
 	for _, o := range info.SecurityOptions {
 		l.rootless = l.rootless || strings.Contains(o, "name=rootless")
 		l.remap = l.remap || strings.Contains(o, "name=userns")

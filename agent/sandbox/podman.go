@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"fmt"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -16,18 +17,42 @@ import (
 
 // What Podman makes of the same requests, where that is not what Docker makes of them (seen with 4.3).
 
-// isPodman reports whether an engine is Podman. It says so in every answer, in a header that Docker's client does not hand on; asking
+// podman is what Podman alone tells; nil is Docker.
+type podman struct {
+	rootless bool
+}
+
+// findPodman asks an engine whether it is Podman, and what Docker's client does not hand on. It says so in every answer, in a header; asking
 // for its version would take it a second.
-func isPodman(ctx context.Context, cli *client.Client) (bool, error) {
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+client.DummyHost+"/_ping", nil)
+func findPodman(ctx context.Context, cli *client.Client) (*podman, error) {
+	header, err := ask(ctx, cli, "/_ping", nil)
+	if err != nil || header.Get("Libpod-Api-Version") == "" {
+		return nil, err
+	}
+	var info struct{ Rootless bool } // not among its security options, as with Docker
+	if _, err := ask(ctx, cli, "/info", &info); err != nil {
+		return nil, err
+	}
+	return &podman{rootless: info.Rootless}, nil
+}
+
+// ask gets one answer past Docker's client, into v unless that is nil.
+func ask(ctx context.Context, cli *client.Client, path string, v any) (http.Header, error) {
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+client.DummyHost+path, nil)
 	if err != nil {
-		return false, err
+		return nil, err
 	}
 	res, err := cli.HTTPClient().Do(req)
 	if err != nil {
-		return false, err
+		return nil, err
 	}
-	return res.Header.Get("Libpod-Api-Version") != "", res.Body.Close()
+	defer func() { _ = res.Body.Close() }()
+	if v != nil {
+		if err := json.NewDecoder(res.Body).Decode(v); err != nil {
+			return nil, fmt.Errorf("%s: %s: %w", path, res.Status, err)
+		}
+	}
+	return res.Header, nil
 }
 
 // podmanHost changes h so that Podman holds what Docker holds. filter is the file of podmanFilter, or "".
