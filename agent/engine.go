@@ -213,8 +213,10 @@ func (e *Engine) moved(ctx context.Context, thread ID) { e.publishThread(ctx, th
 // shows helpers: of theirs, the house is told of the conversation they work for.
 func (e *Engine) publishThread(ctx context.Context, thread, topic ID, moved bool) {
 	t, err := e.Store.Summary(ctx, thread)
+	helper := false
 	for depth := 0; err == nil && topic == "" && t.ParentCall != "" && depth < MaxHelperDepth; depth++ {
 		var call ToolCall
+		helper = true
 		if call, err = e.Store.Call(ctx, t.ParentCall); err == nil {
 			t, err = e.Store.Summary(ctx, call.Thread)
 		}
@@ -223,5 +225,5 @@ func (e *Engine) publishThread(ctx context.Context, thread, topic ID, moved bool
 		e.Logger.Warn("thread could not be read", "thread", thread, "error", err)
 		return
 	}
-	e.Publisher.Publish(Envelope{Thread: topic, Path: "ash", Event: ThreadEvent{Thread: t, Moved: moved}})
+	e.Publisher.Publish(Envelope{Thread: topic, Path: "ash", Event: ThreadEvent{Thread: t, Moved: moved, Helper: helper}})
 }

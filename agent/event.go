@@ -106,6 +106,7 @@ type (
 	ThreadEvent struct {
 		Thread ThreadSummary
 		Moved  bool // the head moved: the conversation must be shown anew
+		Helper bool // what changed is a conversation of one of its helpers
 	}
 )
 

@@ -52,7 +52,7 @@ func (t *tab) showWaiting(b agent.Batch) error {
 	if !calls && !proposals {
 		return nil
 	}
-	n, err := t.counted.count(t.ctx, t.Frame.waiting, b.Last)
+	n, err := t.counted.count(t.ctx, t.Frame.waiting, b, !t.waiting.known)
 	if err != nil {
 		return err
 	}

@@ -33,9 +33,21 @@ type mind struct {
 	proposed func() // what waits for the person's word about memory changed; nil: nobody is told
 	log      *slog.Logger
 
-	mu   sync.Mutex // guards what was recalled lately: all rounds of a turn get the same
-	last []recalled
+	mu      sync.Mutex // guards the rest
+	changes int        // of memory, so far
+	last    []recalled // lately: all rounds of a turn get the same
+	core    core
 }
+
+// core is what every prompt begins with, as it was read last.
+type core struct {
+	text  agent.Text
+	as    int       // of which changes
+	until time.Time // it is read again: facts end by themselves
+}
+
+// coreHolds is how long the core is not read again while nothing changes it.
+const coreHolds = 5 * time.Second
 
 // recalled is what a message brought to mind.
 type recalled struct {
@@ -102,6 +114,12 @@ func (m *mind) Core(ctx context.Context, t agent.Thread) (agent.Text, error) {
 	if t.ParentCall != "" {
 		return agent.Text{}, nil
 	}
+	m.mu.Lock()
+	changes, kept := m.changes, m.core
+	m.mu.Unlock()
+	if kept.as == changes && time.Now().Before(kept.until) {
+		return kept.text, nil
+	}
 	facts, left, err := m.book.Core(ctx, m.owner)
 	if err != nil {
 		return agent.Text{}, err
@@ -116,6 +134,9 @@ func (m *mind) Core(ctx context.Context, t agent.Thread) (agent.Text, error) {
 		m.log.Warn("the core of memory is larger than its room in a prompt", "left out", left)
 	}
 	out.Text = b.String()
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.core = core{text: out, as: changes, until: time.Now().Add(coreHolds)}
 	return out, nil
 }
 
@@ -130,7 +151,8 @@ func (m *mind) Recall(ctx context.Context, r agent.PromptRequest) ([]agent.Recol
 	if room == 0 || newest.ID == "" || r.Thread.ParentCall != "" {
 		return nil, nil
 	}
-	if items, ok := m.known(newest.ID); ok {
+	items, changes, ok := m.known(newest.ID)
+	if ok {
 		return items, nil
 	}
 	latest, room := m.latest(ctx, r, room)
@@ -156,7 +178,7 @@ func (m *mind) Recall(ctx context.Context, r agent.PromptRequest) ([]agent.Recol
 		items[i].Labels = items[i].Labels.Union(remembered)
 	}
 	items = alsoAtHand(items, latest)
-	m.keep(newest.ID, items)
+	m.keep(newest.ID, items, changes)
 	return items, nil
 }
 
@@ -211,20 +233,25 @@ func newestWords(path []agent.Message) agent.Message {
 	return agent.Message{}
 }
 
-func (m *mind) known(message agent.ID) ([]agent.Recollection, bool) {
+// known returns what a message brought to mind before, or as of which changes of memory it is to be recalled.
+func (m *mind) known(message agent.ID) (items []agent.Recollection, changes int, ok bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	for _, r := range m.last {
 		if r.message == message {
-			return r.items, true
+			return r.items, m.changes, true
 		}
 	}
-	return nil, false
+	return nil, m.changes, false
 }
 
-func (m *mind) keep(message agent.ID, items []agent.Recollection) {
+// keep remembers what a message brought to mind, unless memory has changed meanwhile.
+func (m *mind) keep(message agent.ID, items []agent.Recollection, changes int) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
+	if m.changes != changes {
+		return
+	}
 	m.last = append(m.last, recalled{message, items})
 	if len(m.last) > lately {
 		m.last = m.last[1:]
@@ -235,6 +262,7 @@ func (m *mind) keep(message agent.ID, items []agent.Recollection) {
 func (m *mind) drop() {
 	m.mu.Lock()
 	defer m.mu.Unlock()
+	m.changes++
 	m.last = nil
 }
 
