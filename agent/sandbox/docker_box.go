@@ -108,6 +108,10 @@ func (d *docker) create(ctx context.Context, l *dockerLink, p spec) (_ *box, err
 	b.conn, err = l.cli.ContainerAttach(ctx, b.id, container.AttachOptions{Stream: true, Stdin: true, Stdout: true, Stderr: true})
 	if err != nil {
 		close(b.gone)
+		// Podman makes a container ready here, and its client keeps to itself why it could not.
+		if startErr := l.cli.ContainerStart(ctx, b.id, container.StartOptions{}); startErr != nil {
+			err = startErr
+		}
 		return nil, agent.Wrap(agent.CodeUnavailable, err, "%s made the sandbox, but does not let Ash hold it: %s", l.brand(), firstLine(err))
 	}
 	go b.listen()

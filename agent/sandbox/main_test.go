@@ -97,10 +97,17 @@ func engines(t *testing.T, test func(t *testing.T, k *kit)) {
 // open makes a kit, or skips the test when the engine is not there.
 func open(t testing.TB, engine string, o sandbox.Options) *kit {
 	t.Helper()
-	k := &kit{t: t, home: t.TempDir(), thread: agent.NewID(), settings: &sandbox.Settings{Engine: engine, MinFree: 1}}
 	if engine == sandbox.EngineDocker {
 		need(t, "docker", image(), "needs Docker: apt install docker.io, start dockerd")
 	}
+	return openOn(t, sandbox.Settings{Engine: engine, MinFree: 1}, o)
+}
+
+// openOn makes a kit with these settings, or skips the test when bubblewrap is asked for and not there.
+func openOn(t testing.TB, set sandbox.Settings, o sandbox.Options) *kit {
+	t.Helper()
+	engine := set.Engine
+	k := &kit{t: t, home: t.TempDir(), thread: agent.NewID(), settings: &set}
 	k.root = filepath.Join(k.home, "workspace", "files")
 	if err := os.MkdirAll(k.root, 0o700); err != nil {
 		t.Fatal(err)
@@ -109,6 +116,9 @@ func open(t testing.TB, engine string, o sandbox.Options) *kit {
 	o.Settings = func() sandbox.Settings { return *k.settings }
 	k.Sandbox = sandbox.New(o)
 	t.Cleanup(func() {
+		if info, err := os.Stat(filepath.Join(k.home, "sandbox")); err == nil && info.Mode().Perm() != 0o700 {
+			t.Errorf("the folder of the sandbox's files is open: %v", info.Mode())
+		}
 		ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
 		defer cancel()
 		if err := k.Close(ctx); err != nil {

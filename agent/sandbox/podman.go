@@ -62,7 +62,7 @@ func podmanHost(h *container.HostConfig, filter string) {
 	h.Tmpfs["/run"] = "ro,size=64k,nosuid,nodev,noexec,mode=755"
 	h.Tmpfs["/var/tmp"] = h.Tmpfs["/tmp"]
 	// With a limit of files, it sets one of processes too, higher than it may where root is not all-powerful (a container in
-	// a container). line.sh limits the files.
+	// a container); without, what its configuration says. line.sh limits the files.
 	h.Ulimits = nil
 	// Its own filter lets everybody make user namespaces and mount in them: capabilities by another way. Unlike Docker, it reads
 	// the file by itself.
