@@ -129,7 +129,22 @@ func (f *Frame) Problem(c echo.Context, p Problem) error {
 		return render(c, p.Status, components.ErrorFragment(failure))
 	}
 	page := layouts.Page{Title: http.StatusText(p.Status), Theme: f.theme(), CSRF: Token(c)}
-	return render(c, p.Status, pages.Failure{Page: page, Status: p.Status, Public: p.Public, Trace: p.RequestID}.Show())
+	failed := pages.Failure{Page: page, Status: p.Status, Public: p.Public, Trace: p.RequestID}
+	failed.Next, failed.URL = wayBack(c.Request().URL.Path)
+	return render(c, p.Status, failed.Show())
+}
+
+// wayBack is where an error page leads: to the part of Ash that the address is of. "" is the conversations.
+func wayBack(path string) (label, url string) {
+	for _, part := range []struct{ at, label string }{
+		{"/memory/notes", "Back to your notes"}, {"/memory/entities", "Back to people and things"}, {"/memory", "Back to Memory"},
+		{"/inbox", "Back to the inbox"}, {"/tools", "Back to Tools"}, {"/settings", "Back to Settings"},
+	} {
+		if strings.HasPrefix(path, part.at+"/") {
+			return part.label, part.at
+		}
+	}
+	return "", ""
 }
 
 // wantsJSON reports whether the client prefers JSON: it names it and not HTML.

@@ -84,6 +84,8 @@ type MemoryRecords interface {
 	MemoryRun(ctx context.Context, id agent.ID) (agent.MemoryRun, error)
 	// MemoryRuns returns a page of runs, the newest first. kind "" is any.
 	MemoryRuns(ctx context.Context, kind agent.RunKind, after string, limit int) (page []agent.MemoryRun, next string, err error)
+	// ProposedBy counts, by run, what runs proposed and nobody has decided yet.
+	ProposedBy(ctx context.Context, runs []agent.ID) (map[agent.ID]int, error)
 	// Proposals returns a page of proposals, the newest first.
 	Proposals(ctx context.Context, after string, limit int) (page []agent.Proposal, next string, err error)
 }

@@ -69,7 +69,7 @@ func (m *mind) Recall(ctx context.Context, query string, k int) ([]agent.Recolle
 	var out []agent.Recollection
 	for _, f := range all {
 		if slices.ContainsFunc(strings.Fields(query), func(w string) bool { return strings.Contains(strings.ToLower(f.Text), strings.ToLower(w)) }) {
-			out = append(out, agent.Recollection{Kind: agent.MemoryFact, Ref: string(f.ID), Text: f.Text, Why: []string{"words", "meaning"}})
+			out = append(out, agent.Recollection{Kind: agent.MemoryFact, Ref: string(f.ID), Text: f.Text, Why: []string{"words: hazelnut", "said around it: nuts", "meaning"}})
 		}
 	}
 	out = append(out, m.found...)
@@ -115,7 +115,7 @@ func TestMemoryIsToldFoundCorrected(t *testing.T) {
 	h.browser.Post("/memory/new", url.Values{"text": {"  "}, "kind": {"core"}}).Is(422).Has(`[role=alert]`)
 	h.browser.Post("/memory/new", url.Values{"text": {"x"}, "kind": {"perhaps"}}).Is(422)
 
-	h.browser.Post("/memory/new", url.Values{"text": {"My key is sk-never-kept."}, "kind": {"core"}}).Is(422).Says("Those are not kept in memory")
+	h.browser.Post("/memory/new", url.Values{"text": {"My key is sk-never-kept."}, "kind": {"core"}}).Is(422).Says("Those are not kept in memory").Says("My key is [secret].")
 
 	f := h.hazelnuts(thread)
 	p := h.browser.Get("/memory").Is(200).Says("2 facts").Has(`.month .mem a[href="/memory/facts/` + string(f.ID) + `"]`)
@@ -129,14 +129,18 @@ func TestMemoryIsToldFoundCorrected(t *testing.T) {
 	}
 	h.browser.Get("/memory?tab=nothing").Is(404)
 
-	p = h.browser.Get("/memory?q=hazelnut").Is(200).Says("matched: words + meaning").Lacks(".month")
+	p = h.browser.Get("/memory?q=hazelnut").Is(200).Says("matched: hazelnut + nuts, said around it + meaning").Lacks(".month")
 	if got := p.Text(".mem mark"); got != "hazelnuts" {
 		t.Errorf("marked %q", got)
 	}
 	page := h.browser.Get("/memory/facts/" + string(f.ID)).Is(200).Says("allergic to hazelnuts</blockquote>").Has(`a[href="/chat/` + string(thread) + `?at=` + string(f.Source.Message) + `#m-` + string(f.Source.Message) + `"]`)
 	form := url.Values{"text": {"Ferdinand is allergic to walnuts."}, "kind": {"fact"}, "seen": {page.Attr("#edit input[name=seen]", "value")}}
 	secret := url.Values{"text": {"It is sk-never-kept."}, "kind": {"fact"}, "seen": form["seen"]}
-	h.browser.Post("/memory/facts/"+string(f.ID)+"/correct", secret).Is(422).Says("Those are not kept in memory")
+	if mine := h.browser.Post("/memory/facts/"+string(f.ID)+"/correct", secret).Is(422).Says("Those are not kept in memory").Lacks(".conflict").Text("#fact-text"); mine != "It is [secret]." {
+		t.Errorf("the wording that was refused became %q", mine)
+	}
+	long := url.Values{"text": {strings.Repeat("漢", 1000)}, "kind": {"fact"}, "seen": form["seen"]}
+	h.browser.Post("/memory/facts/"+string(f.ID)+"/correct", long).Is(422).Has("#fact-text").Has("#edit [role=alert]")
 	now := h.browser.Post("/memory/facts/"+string(f.ID)+"/correct", form).Leads()
 	h.browser.Get(now).Says("Corrected").Says("walnuts")
 	if chain := h.browser.Get(now).Find(".chain li"); chain.Length() != 2 || !strings.Contains(chain.First().Text(), "hazelnuts") || !strings.Contains(chain.First().Text(), "replaced") {
@@ -145,9 +149,29 @@ func TestMemoryIsToldFoundCorrected(t *testing.T) {
 	h.browser.Get("/memory?q=hazelnut").Says("Nothing found for")
 	h.browser.Get("/memory?status=superseded").Has(".mem.past").Says("hazelnuts")
 	form.Set("text", "Ferdinand is allergic to peanuts.")
-	h.browser.Post("/memory/facts/"+string(f.ID)+"/correct", form).Is(409).Says("history")
+	if mine := h.browser.Post("/memory/facts/"+string(f.ID)+"/correct", form).Is(409).Says("became history").Text(".conflict textarea"); mine != "Ferdinand is allergic to peanuts." {
+		t.Errorf("the wording that came too late became %q", mine)
+	}
 	h.browser.Get("/memory/facts/" + string(f.ID)).Says("never recalled as current").Lacks("#edit").Has(`a[href="/memory/forget?fact=` + string(f.ID) + `"]`)
-	h.browser.Get("/memory/facts/" + string(agent.NewID())).Is(404)
+	h.browser.Get("/memory/facts/" + string(agent.NewID())).Is(404).Says("not remembered any more").Has(`main a.btn.go[href="/memory"]`)
+}
+
+// A form that changes no word changes no source either.
+func TestCorrectingNothing(t *testing.T) {
+	h, thread := remembering(t)
+	f := h.hazelnuts(thread)
+	path := "/memory/facts/" + string(f.ID)
+	form := url.Values{"text": {f.Text}, "kind": {"fact"}, "seen": {h.browser.Get(path).Attr("#edit input[name=seen]", "value")}}
+	to := h.browser.Post(path+"/correct", form).Leads()
+	h.browser.Get(to).Is(200).Says("Nothing was changed")
+	form.Set("kind", "core")
+	to = h.browser.Post(path+"/correct", form).Leads()
+	h.browser.Get(to).Is(200).Says("stays as it was").Says("About me").Says("allergic to hazelnuts</blockquote>").Lacks(".chain")
+	h.browser.Post(path+"/correct", url.Values{"text": {f.Text}, "kind": {"fact"}, "seen": form["seen"]}).Is(409)
+
+	seen := func() string { return h.browser.Get(path).Attr("#edit input[name=seen]", "value") }
+	h.browser.Post(path+"/expire", url.Values{"expires": {"2001-01-01"}, "seen": {seen()}}).Leads()
+	h.browser.Get(path).Says("expired: not recalled")
 }
 
 func TestTwoPagesCorrectOneMemory(t *testing.T) {
@@ -181,6 +205,10 @@ func TestPinExpireRetire(t *testing.T) {
 	h.browser.Post(path+"/expire", url.Values{"expires": {"soon"}, "seen": {p.Attr("#edit input[name=seen]", "value")}}).Is(422)
 	h.browser.Post(path+"/expire", url.Values{"expires": {"2999-05-01"}, "seen": {p.Attr("#edit input[name=seen]", "value")}}).Leads()
 	h.browser.Get("/memory").Says("not recalled from 1 May 2999")
+	p = h.browser.Get(path).Says("<dd>Ferdinand</dd>")
+	if to := h.browser.Post(path+"/expire", url.Values{"expires": {""}, "seen": {p.Attr("#edit input[name=seen]", "value")}}).Leads(); to != path+"?done=stays" {
+		t.Errorf("no end leads to %s", to)
+	}
 	h.browser.Post(path+"/retire", nil).Leads()
 	h.browser.Get(path).Says("no longer true").Has(`form[action="` + path + `/revive"]`).Lacks("#edit")
 	h.browser.Get("/memory").Lacks(".mem")
@@ -376,8 +404,10 @@ func TestRunsAreUndone(t *testing.T) {
 	_, err := h.mind.book.Apply(ctx, memory.Step{Run: &run, Changes: []agent.MemoryChange{{Fact: old.ID, Before: &old, After: &after}}})
 	h.must(err)
 	h.browser.Get("/memory").Lacks(".mem")
-	path := h.browser.Get("/memory/runs").Is(200).Says("1 let go").Says("test/tiny").Attr(".mem-runs a", "href")
-	p := h.browser.Get(path).Is(200).Has(".lines .rem").Says("hazelnuts")
+	_, err = h.mind.book.Propose(ctx, []agent.Proposal{{Action: agent.ActionKeep, Run: run.ID, Fact: agent.Fact{Text: "Ferdinand rows.", Owner: h.mind.owner, Said: time.Now()}}})
+	h.must(err)
+	path := h.browser.Get("/memory/runs").Is(200).Says("1 let go").Says("test/tiny").Says("1 proposal waits").Attr(".mem-runs a", "href")
+	p := h.browser.Get(path).Is(200).Has(".lines .rem").Says("hazelnuts").Has(`a[href="/memory?tab=waiting"]`)
 	if to := h.browser.Post(p.Attr(`form[action$="/undo"]`, "action"), nil).Leads(); to != path+"?undone=1" {
 		t.Errorf("leads to %s", to)
 	}

@@ -72,7 +72,7 @@ func (h *Memory) Remember(c echo.Context) error {
 		kept, err = h.Book.Remember(c.Request().Context(), f, true)
 	}
 	if code := agent.CodeOf(err); code == agent.CodeInvalid || code == agent.CodeConflict {
-		return h.newForm(c, http.StatusUnprocessableEntity, pages.MemoryNew{Text: words, Kind: kind, About: about, Problem: agent.PublicOf(err)})
+		return h.newForm(c, http.StatusUnprocessableEntity, pages.MemoryNew{Text: h.Redact(words), Kind: kind, About: h.Redact(about), Problem: agent.PublicOf(err)})
 	}
 	if err != nil {
 		return err
@@ -135,8 +135,14 @@ func factDone(what string) string {
 		return "Corrected. The wording before it is history now."
 	case "retired":
 		return "No longer recalled. It stays here as history."
+	case "same":
+		return "Nothing was changed: the wording is as it was."
+	case "reused":
+		return "Saved. The wording stays as it was."
 	case "expires":
-		return "Set."
+		return "Set. From that day on it is history."
+	case "stays":
+		return "Set. It does not expire."
 	}
 	return ""
 }
@@ -148,6 +154,10 @@ func (h *Memory) factPage(c echo.Context) (pages.MemoryFact, error) {
 		return pages.MemoryFact{}, err
 	}
 	f, err := h.Facts.Fact(ctx, id)
+	if agent.CodeOf(err) == agent.CodeNotFound {
+		return pages.MemoryFact{}, agent.Wrap(agent.CodeNotFound, err,
+			"This is not remembered any more. If it was forgotten only now, the Memory page can take that back.")
+	}
 	if err != nil {
 		return pages.MemoryFact{}, err
 	}
@@ -162,6 +172,7 @@ func (h *Memory) factPage(c echo.Context) (pages.MemoryFact, error) {
 	}
 	if !f.Expires.IsZero() {
 		page.Expires = f.Expires.In(h.Zone).Format(time.DateOnly)
+		page.Until = p.until(f)
 	}
 	if page.Source, err = p.source(f.Source); err != nil {
 		return page, err
@@ -198,9 +209,16 @@ func (h *Memory) entries(f agent.Fact, receipts int) []pages.Fact {
 	if !f.Expires.IsZero() {
 		add("Not recalled from", date(f.Expires))
 	}
-	if f.Subject != "" {
+	switch about := abouts(f.Entities); {
+	case f.Subject != "":
 		add("About", visible(f.Subject))
-	} else {
+	case len(about) > 0:
+		names := make([]string, len(about))
+		for i, a := range about {
+			names[i] = a.Name
+		}
+		add("About", strings.Join(names, ", "))
+	default:
 		add("About", "you")
 	}
 	if receipts > mostReceipts {
@@ -272,24 +290,50 @@ func (h *Memory) Correct(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	if err := h.keepable(words); err != nil {
-		return err
+	if was, err := h.Facts.Fact(c.Request().Context(), id); err == nil && was.Text == words && was.Status == agent.FactCurrent {
+		return h.reuse(c, was, at, kind)
 	}
-	kept, err := h.Book.Correct(c.Request().Context(), id, at, agent.Fact{
-		Text: words, Kind: kind, Said: h.Now(), Confidence: 1, Source: agent.Provenance{Kind: agent.SourcePerson},
-	})
-	if agent.CodeOf(err) == agent.CodeConflict {
-		page, err := h.factPage(c)
-		if err != nil {
-			return err
-		}
-		page.Mine = words
-		return render(c, http.StatusConflict, page.Show())
+	var kept agent.Fact
+	if err = h.keepable(words); err == nil {
+		kept, err = h.Book.Correct(c.Request().Context(), id, at, agent.Fact{
+			Text: words, Kind: kind, Said: h.Now(), Confidence: 1, Source: agent.Provenance{Kind: agent.SourcePerson},
+		})
+	}
+	switch agent.CodeOf(err) {
+	case agent.CodeConflict:
+		return h.uncorrected(c, http.StatusConflict, words, "")
+	case agent.CodeInvalid:
+		return h.uncorrected(c, http.StatusUnprocessableEntity, words, agent.PublicOf(err))
 	}
 	if err != nil {
 		return err
 	}
 	return see(c, components.FactPath(kept.ID)+"?done=corrected")
+}
+
+// reuse changes what a fact is used for. Its wording is as it was, and so is where that came from.
+func (h *Memory) reuse(c echo.Context, was agent.Fact, seen time.Time, kind agent.FactKind) error {
+	if was.Kind == kind {
+		return see(c, components.FactPath(was.ID)+"?done=same")
+	}
+	_, err := h.Book.Edit(c.Request().Context(), was.ID, seen, memory.Detail{Kind: &kind})
+	if agent.CodeOf(err) == agent.CodeConflict {
+		return h.uncorrected(c, http.StatusConflict, was.Text, "")
+	}
+	if err != nil {
+		return err
+	}
+	return see(c, components.FactPath(was.ID)+"?done=reused")
+}
+
+// uncorrected shows a fact with the wording that could not take its place, and why; "" when the fact changed meanwhile.
+func (h *Memory) uncorrected(c echo.Context, status int, words, problem string) error {
+	page, err := h.factPage(c)
+	if err != nil {
+		return err
+	}
+	page.Mine, page.Problem = h.Redact(words), problem // what was a secret does not go back into a page
+	return render(c, status, page.Show())
 }
 
 // Retire answers POST /memory/facts/{fact}/retire.
@@ -360,5 +404,9 @@ func (h *Memory) Expire(c echo.Context) error {
 	if _, err := h.Book.Edit(c.Request().Context(), id, at, memory.Detail{Expires: &end}); err != nil {
 		return err
 	}
-	return see(c, components.FactPath(id)+"?done=expires")
+	done := "expires"
+	if end.IsZero() {
+		done = "stays"
+	}
+	return see(c, components.FactPath(id)+"?done="+done)
 }

@@ -164,6 +164,6 @@ func totalsCounts(t agent.MemoryTotals) []pages.Fact {
 		row("Facts that hold", t.Current), row("of them about you", t.Core), row("of them patterns", t.Patterns), row("of them pinned", t.Pinned),
 		row("of them from others' words", t.Untrusted), row("Replaced", t.Superseded), row("No longer true", t.Retired),
 		row("People, places, projects, things", t.Entities), row("Conversations", t.Episodes), row("Proposals waiting", t.Proposals),
-		row("Forgotten for good", t.Tombstones), {Name: "Text of all facts", Value: components.Bytes(int64(t.Bytes))},
+		row("Forgotten", t.Tombstones), {Name: "Text of all facts", Value: components.Bytes(int64(t.Bytes))},
 	}
 }

@@ -94,6 +94,7 @@ func (h *Memory) Rename(c echo.Context) error {
 	switch agent.CodeOf(err) {
 	case agent.CodeInvalid, agent.CodeConflict:
 		form.Problem, form.Seen = agent.PublicOf(err), seenEntity(e)
+		form.Name, form.Aliases = h.Redact(form.Name), h.Redact(form.Aliases)
 		return h.nameForm(c, http.StatusUnprocessableEntity, form)
 	}
 	if err != nil {

@@ -86,12 +86,7 @@ func (p *memoryPresenter) fact(f agent.Fact) (components.Memory, error) {
 		About: abouts(f.Entities), Sources: strangers(f.Labels), Private: private(f.Labels),
 		Past: p.past(f), Pinned: f.Pinned, Back: p.back, CSRF: p.token,
 	}
-	if !f.Expires.IsZero() && f.Status == agent.FactCurrent {
-		m.Until = "not recalled from " + f.Expires.In(p.Zone).Format("2 January 2006")
-		if !f.Expires.After(p.Now()) {
-			m.Until = "expired"
-		}
-	}
+	m.Until = p.until(f)
 	s, err := p.source(f.Source)
 	m.From, m.FromURL = lowerFirst(s.Words), s.URL
 	return m, err
@@ -167,6 +162,17 @@ func (p *memoryPresenter) source(s agent.Provenance) (pages.MemorySource, error)
 		}
 	}
 	return out, nil
+}
+
+// until says that a fact expires, or has; "" when it does not.
+func (p *memoryPresenter) until(f agent.Fact) string {
+	switch {
+	case f.Expires.IsZero() || f.Status != agent.FactCurrent:
+		return ""
+	case !f.Expires.After(p.Now()):
+		return "expired: not recalled"
+	}
+	return "not recalled from " + f.Expires.In(p.Zone).Format("2 January 2006")
 }
 
 // messageURL jumps to a message of a conversation.
@@ -275,7 +281,11 @@ func abouts(list []agent.Entity) []components.About {
 func strangers(l agent.Labels) []string {
 	var out []string
 	for _, x := range l {
-		if s := visible(x.Source); x.Kind == agent.LabelUntrusted && !slices.Contains(out, s) {
+		s := visible(x.Source)
+		if name, ok := strings.CutPrefix(s, "import:"); ok {
+			s = "imported, “" + name + "”"
+		}
+		if x.Kind == agent.LabelUntrusted && !slices.Contains(out, s) {
 			out = append(out, s)
 		}
 	}

@@ -26,9 +26,17 @@ func (h *Memory) RunList(c echo.Context) error {
 	if err != nil {
 		return err
 	}
+	ids := make([]agent.ID, len(list))
+	for i, r := range list {
+		ids[i] = r.ID
+	}
+	waiting, err := h.Records.ProposedBy(c.Request().Context(), ids)
+	if err != nil {
+		return err
+	}
 	p := h.presentMemory(c)
 	for _, r := range list {
-		shown, err := p.run(r)
+		shown, err := p.run(r, waiting[r.ID])
 		if err != nil {
 			return err
 		}
@@ -49,7 +57,11 @@ func (h *Memory) Run(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	shown, err := h.presentMemory(c).run(r)
+	waiting, err := h.Records.ProposedBy(ctx, []agent.ID{id})
+	if err != nil {
+		return err
+	}
+	shown, err := h.presentMemory(c).run(r, waiting[id])
 	if err != nil {
 		return err
 	}
@@ -85,11 +97,14 @@ func (h *Memory) UndoRun(c echo.Context) error {
 	return see(c, "/memory/runs/"+string(id)+"?undone=1")
 }
 
-// run presents a run without its diff.
-func (p *memoryPresenter) run(r agent.MemoryRun) (pages.MemoryRun, error) {
+// run presents a run without its diff. waiting is how much it proposed that nobody has decided.
+func (p *memoryPresenter) run(r agent.MemoryRun, waiting int) (pages.MemoryRun, error) {
 	out := pages.MemoryRun{
 		ID: r.ID, Title: "Tidied up", When: r.Created.In(p.Zone), Sum: changeSum(r.Changes), CSRF: p.token,
 		Undoable: r.Undone.IsZero() && len(r.Changes) > 0,
+	}
+	if waiting > 0 {
+		out.Proposed = components.Plural(waiting, "proposal waits", "proposals wait")
 	}
 	if r.Model.Name != "" {
 		out.Model = r.Model.String()

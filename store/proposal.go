@@ -91,6 +91,27 @@ func (s *Store) Proposals(ctx context.Context, after string, limit int) ([]agent
 	return page, next, nil
 }
 
+// ProposedBy counts, by run, what runs proposed and nobody has decided yet.
+func (s *Store) ProposedBy(ctx context.Context, runs []agent.ID) (map[agent.ID]int, error) {
+	if len(runs) == 0 {
+		return nil, nil
+	}
+	asked, err := toJSON(runs)
+	if err != nil {
+		return nil, err
+	}
+	var rows []struct {
+		Run   agent.ID
+		Count int
+	}
+	err = fixed(s.reader, `SELECT run, count(*) AS count FROM proposals WHERE run IN (SELECT value FROM json_each(?1)) GROUP BY run`, asked).Scan(ctx, &rows)
+	waiting := make(map[agent.ID]int, len(rows))
+	for _, r := range rows {
+		waiting[r.Run] = r.Count
+	}
+	return waiting, s.translate(err)
+}
+
 // ProposalCount returns how many proposals wait for the person.
 func (s *Store) ProposalCount(ctx context.Context) (int, error) {
 	var n int

@@ -132,7 +132,7 @@ func grown() pages.MemoryGrowth {
 	}
 	p.Taken = "3 minutes ago"
 	p.Chart.Label = "1,284 facts hold now. In this time 988 were learned, 156 replaced or let go."
-	p.Counts = []pages.Fact{{Name: "Facts that hold", Value: "1,284"}, {Name: "of them about you", Value: "14"}, {Name: "Replaced", Value: "203"}, {Name: "Forgotten for good", Value: "6"}}
+	p.Counts = []pages.Fact{{Name: "Facts that hold", Value: "1,284"}, {Name: "of them about you", Value: "14"}, {Name: "Replaced", Value: "203"}, {Name: "Forgotten", Value: "6"}}
 	p.Sizes = []pages.Fact{{Name: "Text of facts", Value: "96 KB"}, {Name: "Index of words", Value: "12,480 · 8.2 MB"}, {Name: "Meaning", Value: "12,480 · 22 MB"}}
 	return p
 }

@@ -96,6 +96,9 @@ type Lane struct {
 // maxSummary is how long the payload beside the title of a folded card is, in bytes.
 const maxSummary = 120
 
+// inMemory is the target of what is kept or looked for in memory: what that is says more.
+const inMemory = "memory"
+
 func (c Call) title() string {
 	if c.Title != "" {
 		return c.Title
@@ -105,7 +108,7 @@ func (c Call) title() string {
 
 // where says in a line what it is about, also while the card is folded.
 func (c Call) where() string {
-	if c.Target != "" {
+	if c.Target != "" && (c.Target != inMemory || c.Payload == "" || c.waiting()) {
 		return c.Target
 	}
 	if c.waiting() || c.Question {

@@ -46,7 +46,16 @@ func EntityPath(id agent.ID) string { return "/memory/entities/" + string(id) }
 func FactPath(id agent.ID) string { return "/memory/facts/" + string(id) }
 
 // joined lists why something was found.
-func joined(why []string) string { return strings.Join(why, " + ") }
+func joined(why []string) string {
+	said := make([]string, len(why))
+	for i, w := range why {
+		said[i] = strings.TrimPrefix(w, "words: ")
+		if around, ok := strings.CutPrefix(w, "said around it: "); ok {
+			said[i] = around + ", said around it"
+		}
+	}
+	return strings.Join(said, " + ")
+}
 
 // forget is where it can be forgotten.
 func (m Memory) forget() string {

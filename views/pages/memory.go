@@ -77,7 +77,7 @@ func MemorySources() []Choice {
 
 // MemoryStatuses are what the form offers.
 func MemoryStatuses() []Choice {
-	return []Choice{{"", "What holds now"}, {"pinned", "Pinned"}, {"superseded", "Replaced"}, {"retired", "No longer true"}, {"all", "Everything, history too"}}
+	return []Choice{{"", "Holds now"}, {"pinned", "Pinned"}, {"superseded", "Replaced"}, {"retired", "No longer true"}, {"all", "With history"}}
 }
 
 type memoryTab struct {
@@ -128,8 +128,10 @@ type MemoryFact struct {
 	Chain   []ChainLink // with itself, the oldest first; one when it has no history
 	Kind    agent.FactKind
 	Expires string // as a date field has it
+	Until   string // that it expires, or has; "" when it does not
 	Used    []Reply
-	Mine    string // what could not be saved, because the fact had changed; "" otherwise
+	Mine    string // what could not be saved; "" otherwise
+	Problem string // why, when not because the fact had changed
 }
 
 func (p MemoryFact) path(do string) string { return components.FactPath(p.ID) + "/" + do }
@@ -287,6 +289,7 @@ type MemoryRun struct {
 	ID       agent.ID
 	Title    string // "Learned from “Lisbon in March”"
 	URL      string // of the conversation
+	Proposed string // "2 proposals wait"; "" for none
 	When     time.Time
 	Sum      string // "3 new, 1 replaced"
 	Model    string

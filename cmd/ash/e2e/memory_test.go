@@ -80,7 +80,7 @@ func TestToldIsKeptUnasked(t *testing.T) {
 		if b.holds(waitingCards + ".length > 0") {
 			t.Error("what the person told waits for an approval")
 		}
-		b.until(`document.querySelector("#messages section.call")?.textContent.includes("My dog is called Rexington")`)
+		b.until(`document.querySelector("#messages section.call summary")?.innerText.includes("My dog is called Rexington")`)
 		told := eval[string](b, `[...document.querySelectorAll("#messages section.call")].map((e) => e.className).join()`)
 		if !strings.Contains(told, "finished") {
 			t.Errorf("the card of what was kept is %q", told)

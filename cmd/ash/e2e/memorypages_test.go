@@ -240,7 +240,10 @@ func TestMemoryHoldsLongWords(t *testing.T) {
 		}
 	}
 	b.run(viewport(phone))
-	b.goTo("/memory")
+	b.goTo("/memory?tab=waiting")
+	if hidden := eval[string](b, `[...document.querySelectorAll(".mem-tabs a")].filter((e) => e.getBoundingClientRect().right > innerWidth).map((e) => e.innerText).join()`); hidden != "" {
+		t.Errorf("out of view on a phone: %s", hidden)
+	}
 	small := `[...document.querySelectorAll("main a.btn, main button, main .act, main summary")].filter((e) => e.checkVisibility() && e.getBoundingClientRect().height < 43).map((e) => e.outerHTML.slice(0, 80)).join("\n")`
 	for _, path := range []string{"/memory", fact, forget, entity, "/memory/growth", "/inbox"} {
 		b.goTo(path)
