@@ -142,6 +142,26 @@ func TestStreamTellsOfFailures(t *testing.T) {
 	}
 }
 
+// A page that lags behind is told of an answer only when it has ended; what was cut off before it offers to go on no longer.
+func TestPageThatWasAway(t *testing.T) {
+	h := open(t, llmtest.Text("before"), llmtest.Broken(llmtest.StreamCut, 3, "begun *and", " going*", " on"), llmtest.Text("recovered"))
+	id := h.begin("one")
+	s := h.watch("/chat/" + string(id))
+	h.post(id, "two")
+	s.has("form.resume")
+	s.rests()
+	s.leave()
+	meanwhile := h.watch("/chat/" + string(id))
+	action, _ := s.doc.Find("form.resume").Attr("action")
+	h.browser.HTMX().Post(action, nil)
+	meanwhile.says("#messages", "recovered")
+	meanwhile.rests()
+	s.again()
+	s.says("#messages", "recovered")
+	s.rests()
+	s.same()
+}
+
 func TestStreamTellsOfTheQueue(t *testing.T) {
 	h := open(t, llmtest.Text("before"), llmtest.SlowHeaders(300*time.Millisecond, "first"), llmtest.Text("second"))
 	id := h.begin("one")

@@ -80,6 +80,11 @@ func (t *tab) showClosed(m agent.Message) error {
 		return err
 	}
 	reply := t.open[m.ID]
+	if reply == nil { // the feed leaves out that it was opened, once it has ended
+		if err := t.demote(m.Parent); err != nil {
+			return err
+		}
+	}
 	delete(t.open, m.ID)
 	t.end = m
 	if m.State == agent.MessageComplete && len(m.Calls) == 0 {
