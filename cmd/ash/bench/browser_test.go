@@ -205,6 +205,11 @@ func (f frame) done() bool { return f.event == "ash:done" }
 // writes reports whether the frame adds text to an answer.
 func (f frame) writes() bool { return f.event == "" && bytes.Contains(f.data, []byte("hx-target=#b-")) }
 
+// runs reports whether the frame says that a turn has begun.
+func (f frame) runs() bool {
+	return f.event == "ash:turn" && bytes.Contains(f.data, []byte(`"running":true`))
+}
+
 // rested reports whether the frame says that the turn has ended.
 func (f frame) rested() bool {
 	return f.event == "ash:turn" && bytes.Contains(f.data, []byte(`"running":false`))
@@ -287,14 +292,16 @@ func (x *tab) read(body io.Reader) error {
 func (x *tab) exchange(text string) (acknowledged, first, whole time.Duration) {
 	x.browser.t.Helper()
 	var begun time.Time
-	rested := make(chan struct{})
+	rested, running := make(chan struct{}), false // a page may still be told of the end of the turn before
 	x.hear(func(f frame) {
 		switch {
+		case f.runs():
+			running = true
 		case first == 0 && f.writes():
 			first = f.at.Sub(begun)
 		case f.done():
 			whole = f.at.Sub(begun)
-		case f.rested():
+		case f.rested() && running:
 			x.heard = nil
 			close(rested)
 		}
