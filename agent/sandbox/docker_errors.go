@@ -1,6 +1,10 @@
 package sandbox
 
-import "github.com/docker/docker/errdefs"
+import (
+	"strings"
+
+	"github.com/docker/docker/errdefs"
+)
 
 // What the engine's answer was about. The functions moved to a module that is no direct dependency of Ash.
 
@@ -12,8 +16,14 @@ func isConflict(err error) bool {
 	return errdefs.IsConflict(err) //nolint:staticcheck // see above
 }
 
-// isRefusal reports whether the engine answered that it did not do what it was asked.
+// isRefusal reports whether the engine answered that it did not do what it was asked. Of a connection that was to carry a command, Docker's
+// client keeps the status in words alone; with any other than these two Podman may have begun it.
 func isRefusal(err error) bool {
+	for _, status := range []string{"received 404", "received 409"} {
+		if strings.Contains(err.Error(), "unable to upgrade to") && strings.HasSuffix(err.Error(), status) {
+			return true
+		}
+	}
 	return isNotFound(err) || isConflict(err) ||
 		errdefs.IsSystem(err) || errdefs.IsInvalidParameter(err) //nolint:staticcheck // see above
 }

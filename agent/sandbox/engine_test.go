@@ -16,8 +16,30 @@ import (
 	"ash/agent/sandbox"
 )
 
-// fakeEngine answers like an engine with the given facts and images.
+// fakeEngine answers like an engine with the given facts and images: Podman, when they say what Podman alone does.
 func fakeEngine(t *testing.T, info map[string]any, images ...string) string {
+	t.Helper()
+	return serveEngine(t, func(w http.ResponseWriter, r *http.Request) {
+		if _, ok := info["Rootless"]; ok {
+			w.Header().Set("Libpod-Api-Version", "4.3.1")
+		}
+		switch {
+		case strings.HasSuffix(r.URL.Path, "/_ping"):
+		case strings.HasSuffix(r.URL.Path, "/info"):
+			json.NewEncoder(w).Encode(info)
+		case strings.HasSuffix(r.URL.Path, "/containers/json"):
+			w.Write([]byte("[]"))
+		case strings.Contains(r.URL.Path, "/images/") && len(images) > 0:
+			w.Write([]byte("{}"))
+		default:
+			w.WriteHeader(http.StatusNotFound)
+			w.Write([]byte(`{"message":"no such thing"}`))
+		}
+	})
+}
+
+// serveEngine serves an engine's interface at a socket of its own.
+func serveEngine(t *testing.T, answer http.HandlerFunc) string {
 	t.Helper()
 	dir, err := os.MkdirTemp("", "ash-fake-")
 	if err != nil {
@@ -32,18 +54,7 @@ func fakeEngine(t *testing.T, info map[string]any, images ...string) string {
 	server := &http.Server{Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Api-Version", "1.41")
 		w.Header().Set("Content-Type", "application/json")
-		switch {
-		case strings.HasSuffix(r.URL.Path, "/_ping"):
-		case strings.HasSuffix(r.URL.Path, "/info"):
-			json.NewEncoder(w).Encode(info)
-		case strings.HasSuffix(r.URL.Path, "/containers/json"):
-			w.Write([]byte("[]"))
-		case strings.Contains(r.URL.Path, "/images/") && len(images) > 0:
-			w.Write([]byte("{}"))
-		default:
-			w.WriteHeader(http.StatusNotFound)
-			w.Write([]byte(`{"message":"no such thing"}`))
-		}
+		answer(w, r)
 	})}
 	go server.Serve(l)
 	t.Cleanup(func() { _ = server.Close() })
@@ -70,16 +81,18 @@ func TestEnginesThatAreNoSandbox(t *testing.T) {
 		host    string
 		says    string
 	}{
-		"no memory limit":     {info: able(map[string]any{"MemoryLimit": false}), says: "memory"},
-		"no limit on pids":    {info: able(map[string]any{"PidsLimit": false}), says: "processes"},
-		"no limit on CPU":     {info: able(map[string]any{"CpuCfsQuota": false}), says: "CPU"},
-		"rootless without":    {info: able(map[string]any{"MemoryLimit": false, "SecurityOptions": []string{"name=rootless"}}), says: "Delegate="},
-		"Windows containers":  {info: able(map[string]any{"OSType": "windows"}), says: "Linux containers"},
-		"runtime missing":     {info: able(nil), runtime: "runsc", says: "has no runtime runsc. It has: runc"},
-		"image not built":     {info: able(nil), says: "ash sandbox build"},
-		"another machine":     {host: "tcp://192.0.2.1:2375", says: "another machine"},
-		"another one, by ssh": {host: "ssh://build.example", says: "another machine"},
-		"nothing there":       {host: "unix:///nowhere/docker.sock", says: "not running here"},
+		"no memory limit":             {info: able(map[string]any{"MemoryLimit": false}), says: "memory"},
+		"no limit on pids":            {info: able(map[string]any{"PidsLimit": false}), says: "processes"},
+		"no limit on CPU":             {info: able(map[string]any{"CpuCfsQuota": false}), says: "CPU"},
+		"rootless without":            {info: able(map[string]any{"MemoryLimit": false, "SecurityOptions": []string{"name=rootless"}}), says: "Delegate="},
+		"Podman, rootless, cgroup v1": {info: able(map[string]any{"Rootless": true, "CgroupVersion": "1"}), says: "Podman without root can limit nothing here"},
+		"Podman without":              {info: able(map[string]any{"Rootless": true, "MemoryLimit": false}), says: "Podman cannot limit memory here, so it counts as no sandbox. It is rootless"},
+		"Windows containers":          {info: able(map[string]any{"OSType": "windows"}), says: "Linux containers"},
+		"runtime missing":             {info: able(nil), runtime: "runsc", says: "has no runtime runsc. It has: runc"},
+		"image not built":             {info: able(nil), says: "ash sandbox build"},
+		"another machine":             {host: "tcp://192.0.2.1:2375", says: "another machine"},
+		"another one, by ssh":         {host: "ssh://build.example", says: "another machine"},
+		"nothing there":               {host: "unix:///nowhere/docker.sock", says: "not running here"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			set := sandbox.Settings{Engine: sandbox.EngineDocker, DockerHost: test.host, Runtime: test.runtime, MinFree: 1}
@@ -106,6 +119,21 @@ func TestAutoDoesNotPassOverAnImageThatCanBeBuilt(t *testing.T) {
 	_, err := s.Run(t.Context(), sandbox.Command{Thread: agent.NewID(), Root: t.TempDir(), Line: "true"}, nil)
 	if agent.CodeOf(err) != agent.CodeUnavailable || !strings.Contains(agent.PublicOf(err), "not built yet") {
 		t.Errorf("got %v", err)
+	}
+}
+
+func TestPodmanIsToldFromDocker(t *testing.T) {
+	for name, facts := range map[string]map[string]any{
+		"Docker":           nil,
+		"Docker, rootless": {"SecurityOptions": []string{"name=seccomp,profile=default", "name=rootless"}},
+		"Podman":           {"Rootless": false, "DefaultRuntime": "crun"},
+		"Podman, rootless": {"Rootless": true, "DefaultRuntime": "crun"},
+	} {
+		set := sandbox.Settings{Engine: sandbox.EngineDocker, DockerHost: fakeEngine(t, able(facts), "any")}
+		s := sandbox.New(sandbox.Options{Home: t.TempDir(), Settings: func() sandbox.Settings { return set }})
+		if st := s.Status(t.Context()); !st.Ready || st.Name != name {
+			t.Errorf("%s: %+v", name, st)
+		}
 	}
 }
 
