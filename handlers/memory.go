@@ -126,6 +126,9 @@ func (h *Memory) Show(c echo.Context) error {
 		return err
 	}
 	page.Line = totalsLine(totals)
+	if c.QueryParam("done") == "gone" {
+		page.Notices = append(page.Notices, components.Notice{Kind: components.NoticeOK, Text: "It was forgotten already."})
+	}
 	page.Counts = map[pages.MemoryTab]int{pages.TabWaiting: totals.Proposals}
 	if page.Forgotten, err = h.forgotten(c); err != nil {
 		return err

@@ -210,11 +210,14 @@ func TestPinExpireRetire(t *testing.T) {
 		t.Errorf("no end leads to %s", to)
 	}
 	h.browser.Post(path+"/retire", nil).Leads()
+	h.browser.Post(path+"/retire", nil).Leads() // pressed twice
 	h.browser.Get(path).Says("no longer true").Has(`form[action="` + path + `/revive"]`).Lacks("#edit")
 	h.browser.Get("/memory").Lacks(".mem")
 	h.browser.Get("/memory?status=retired").Has(".mem.past")
 	h.browser.Post(path+"/revive", nil).Leads()
+	h.browser.Post(path+"/revive", nil).Leads()
 	h.browser.Get("/memory").Has(".mem:not(.past)")
+	h.browser.Post("/memory/facts/"+string(agent.NewID())+"/retire", nil).Is(404)
 }
 
 func TestForgettingShowsWhatGoesAndCanBeTakenBack(t *testing.T) {
@@ -251,6 +254,11 @@ func TestForgettingShowsWhatGoesAndCanBeTakenBack(t *testing.T) {
 	h.browser.Post(undo, nil).Is(404).Says("gone for good")
 
 	h.browser.Get("/memory/forget").Is(404)
+	if to := h.browser.Post("/memory/forget", url.Values{"fact": {string(f.ID)}}).Leads(); to != "/memory?done=gone" { // pressed twice
+		t.Errorf("the second press leads to %s", to)
+	}
+	h.browser.Get("/memory?done=gone").Says("forgotten already")
+	h.browser.Get("/memory/forget?fact=" + string(f.ID)).Is(404).Says("not remembered any more")
 	h.browser.Get("/memory/forget?fact=" + string(f.ID)).Is(404)
 	h.browser.Get("/memory/forget?fact=" + string(f.ID) + "&thread=" + string(thread)).Is(422)
 	h.browser.Get("/memory/forget?thread=" + string(thread)).Is(200).Says("The conversation")
@@ -413,7 +421,9 @@ func TestRunsAreUndone(t *testing.T) {
 	}
 	h.browser.Get(path).Says("undone").Lacks(`form[action$="/undo"]`)
 	h.browser.Get("/memory").Has(".mem")
-	h.browser.Post(path+"/undo", nil).Is(409)
+	if to := h.browser.Post(path+"/undo", nil).Leads(); to != path+"?undone=1" { // pressed twice
+		t.Errorf("the second press leads to %s", to)
+	}
 	h.browser.Get("/memory/runs?kind=consolidate").Lacks(".mem-runs a")
 	h.browser.Get("/memory/runs?kind=x").Is(422)
 	h.browser.Get("/memory/runs/" + string(agent.NewID())).Is(404)

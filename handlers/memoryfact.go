@@ -154,12 +154,8 @@ func (h *Memory) factPage(c echo.Context) (pages.MemoryFact, error) {
 		return pages.MemoryFact{}, err
 	}
 	f, err := h.Facts.Fact(ctx, id)
-	if agent.CodeOf(err) == agent.CodeNotFound {
-		return pages.MemoryFact{}, agent.Wrap(agent.CodeNotFound, err,
-			"This is not remembered any more. If it was forgotten only now, the Memory page can take that back.")
-	}
 	if err != nil {
-		return pages.MemoryFact{}, err
+		return pages.MemoryFact{}, forgottenSince(err)
 	}
 	frame, err := h.plain(c, "A memory", layouts.Memory)
 	if err != nil {
@@ -193,6 +189,14 @@ func (h *Memory) factPage(c echo.Context) (pages.MemoryFact, error) {
 	page.Entries = h.entries(f, len(used))
 	page.Used, err = h.usedIn(c, used)
 	return page, err
+}
+
+// forgottenSince says of something that is not there why that may be.
+func forgottenSince(err error) error {
+	if agent.CodeOf(err) != agent.CodeNotFound {
+		return err
+	}
+	return agent.Wrap(agent.CodeNotFound, err, "This is not remembered any more. If it was forgotten only now, the Memory page can take that back.")
 }
 
 // entries are the details of a fact, for people.
@@ -342,7 +346,7 @@ func (h *Memory) Retire(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	if _, err := h.Book.Retire(c.Request().Context(), id); err != nil {
+	if _, err := h.Book.Retire(c.Request().Context(), id); err != nil && !h.stands(c, id, agent.FactRetired) {
 		return err
 	}
 	return see(c, components.FactPath(id)+"?done=retired")
@@ -354,10 +358,16 @@ func (h *Memory) Revive(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	if _, err := h.Book.Revive(c.Request().Context(), id); err != nil {
+	if _, err := h.Book.Revive(c.Request().Context(), id); err != nil && !h.stands(c, id, agent.FactCurrent) {
 		return err
 	}
 	return see(c, components.FactPath(id)+"?done=revived")
+}
+
+// stands reports whether a fact is as a form wants it: what was pressed twice, or in two tabs, was done the first time.
+func (h *Memory) stands(c echo.Context, id agent.ID, status agent.FactStatus) bool {
+	f, err := h.Facts.Fact(c.Request().Context(), id)
+	return err == nil && f.Status == status
 }
 
 // Pin answers POST /memory/facts/{fact}/pin.

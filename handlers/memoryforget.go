@@ -47,7 +47,7 @@ func (h *Memory) ForgetForm(c echo.Context) error {
 	}
 	found, err := h.Forgetter.Traces(c.Request().Context(), w.target)
 	if err != nil {
-		return err
+		return forgottenSince(err)
 	}
 	page := pages.MemoryForget{
 		Page: frame, Name: w.name, Value: w.id, More: found.More, Window: "For a while you can take it back on the Memory page.",
@@ -238,7 +238,11 @@ func (h *Memory) Forget(c echo.Context) error {
 	if len(keys) > maxTraces || slices.ContainsFunc(keys, func(k string) bool { return len(k) > 256 }) {
 		return agent.Errorf(agent.CodeInvalid, "That is more than can be forgotten at once. Untick some, then forget the rest.")
 	}
-	if _, err := h.Forgetter.Forget(c.Request().Context(), w.target, append(keys, w.key())); err != nil {
+	_, err = h.Forgetter.Forget(c.Request().Context(), w.target, append(keys, w.key()))
+	if agent.CodeOf(err) == agent.CodeNotFound { // pressed twice, or in two tabs: it is gone
+		return see(c, "/memory?done=gone")
+	}
+	if err != nil {
 		return err
 	}
 	return see(c, "/memory")
@@ -252,7 +256,7 @@ func (h *Memory) Unforget(c echo.Context) error {
 	}
 	err = h.Forgetter.Restore(c.Request().Context(), id)
 	if agent.CodeOf(err) == agent.CodeNotFound {
-		return agent.Wrap(agent.CodeNotFound, err, "It is gone for good: the time in which it could be taken back is over.")
+		return agent.Wrap(agent.CodeNotFound, err, "There is nothing to take back: that was done already, or it is gone for good.")
 	}
 	if err != nil {
 		return err

@@ -91,8 +91,12 @@ func (h *Memory) UndoRun(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	if _, err := h.Decider.Undo(c.Request().Context(), id); err != nil {
-		return err
+	ctx := c.Request().Context()
+	if _, err := h.Decider.Undo(ctx, id); err != nil {
+		r, e := h.Records.MemoryRun(ctx, id)
+		if e != nil || r.Undone.IsZero() { // else it was pressed twice
+			return err
+		}
 	}
 	return see(c, "/memory/runs/"+string(id)+"?undone=1")
 }
