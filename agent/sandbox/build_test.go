@@ -14,6 +14,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -224,5 +225,38 @@ func TestEnginesThatDoNotAnswer(t *testing.T) {
 				t.Errorf("%+v", st)
 			}
 		})
+	}
+}
+
+// TestOneAsksForAll holds that many commands at once ask a slow engine what it is only once.
+func TestOneAsksForAll(t *testing.T) {
+	var asked atomic.Int32
+	host := serveEngine(t, func(w http.ResponseWriter, r *http.Request) {
+		switch {
+		case strings.HasSuffix(r.URL.Path, "/_ping"):
+		case strings.HasSuffix(r.URL.Path, "/info"):
+			asked.Add(1)
+			time.Sleep(200 * time.Millisecond)
+			json.NewEncoder(w).Encode(able(nil))
+		default:
+			sayNo(w, http.StatusNotFound, "no such image")
+		}
+	})
+	s := sandbox.New(sandbox.Options{Home: t.TempDir(), Settings: func() sandbox.Settings {
+		return sandbox.Settings{Engine: sandbox.EngineDocker, DockerHost: host, MinFree: 1}
+	}})
+	defer s.Close(context.Background())
+	root := t.TempDir()
+	var all sync.WaitGroup
+	for range 8 {
+		all.Go(func() {
+			if _, err := s.Run(t.Context(), sandbox.Command{Thread: agent.NewID(), Root: root, Line: "true"}, nil); agent.CodeOf(err) != agent.CodeUnavailable {
+				t.Error(err)
+			}
+		})
+	}
+	all.Wait()
+	if n := asked.Load(); n != 1 {
+		t.Errorf("asked %d times", n)
 	}
 }

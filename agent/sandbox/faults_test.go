@@ -6,6 +6,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"io"
 	"net"
 	"net/http"
@@ -108,26 +109,31 @@ func TestEngineThatFailsOnce(t *testing.T) {
 	}
 }
 
+// altered changes what a container is to be made from, and lets the request through.
+func altered(t *testing.T, r *http.Request, change func(body, host map[string]any)) {
+	var body map[string]any
+	if err := json.NewDecoder(r.Body).Decode(&body); err != nil {
+		t.Error(err)
+	}
+	change(body, body["HostConfig"].(map[string]any))
+	text, _ := json.Marshal(body)
+	r.Body, r.ContentLength = io.NopCloser(bytes.NewReader(text)), int64(len(text))
+}
+
 // TestEngineThatDoesNotLimit is about an engine that takes the limits and leaves them out, as rootless ones do with cgroup v1.
 func TestEngineThatDoesNotLimit(t *testing.T) {
 	for limit, says := range map[string]string{"Memory": "asked to limit memory and did not", "PidsLimit": "asked to limit processes and did not"} {
 		t.Run(limit, func(t *testing.T) {
 			k := open(t, sandbox.EngineDocker, sandbox.Options{})
 			between(t, k, func(_ http.ResponseWriter, r *http.Request) bool {
-				if !on(r, "POST", "/containers/create") {
-					return false
+				if on(r, "POST", "/containers/create") {
+					altered(t, r, func(_, host map[string]any) {
+						delete(host, limit)
+						if limit == "Memory" {
+							delete(host, "MemorySwap")
+						}
+					})
 				}
-				var body map[string]any
-				if err := json.NewDecoder(r.Body).Decode(&body); err != nil {
-					t.Error(err)
-				}
-				host := body["HostConfig"].(map[string]any)
-				delete(host, limit)
-				if limit == "Memory" {
-					delete(host, "MemorySwap")
-				}
-				text, _ := json.Marshal(body)
-				r.Body, r.ContentLength = io.NopCloser(bytes.NewReader(text)), int64(len(text))
 				return false
 			})
 			o := k.run(t.Context(), sandbox.Command{Line: "touch ran"})
@@ -139,6 +145,65 @@ func TestEngineThatDoesNotLimit(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestGreetings is about what the first process of a container says. Limits that it does not see are believed in only where it cannot see any.
+func TestGreetings(t *testing.T) {
+	for name, test := range map[string]struct {
+		keeper  string
+		runtime string // the engine's default
+		says    string // "" when the command runs
+	}{
+		"limits that are not seen":          {`printf 'ready - -\n'; cat`, "runc", "asked to limit memory and did not (-)"},
+		"limits that are not seen, in crun": {`printf 'ready - -\n'; cat`, "crun", "asked to limit memory and did not (-)"},
+		"limits that cannot be seen":        {`printf 'ready - -\n'; cat`, "runsc", ""},
+		"no limits":                         {`printf 'ready max max\n'; cat`, "runsc", "asked to limit memory and did not (max)"},
+		"something else":                    {`echo hello; cat`, "runc", "did not start as it should: hello"},
+		"nothing":                           {`exit 3`, "runc", "ended as soon as it had started. The log of Docker"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			k := open(t, sandbox.EngineDocker, sandbox.Options{})
+			between(t, k, func(w http.ResponseWriter, r *http.Request) bool {
+				if on(r, "POST", "/containers/create") {
+					altered(t, r, func(body, _ map[string]any) { body["Entrypoint"] = []string{"bash", "-c", test.keeper} })
+				}
+				if strings.HasSuffix(r.URL.Path, "/info") {
+					json.NewEncoder(w).Encode(able(map[string]any{"DefaultRuntime": test.runtime}))
+					return true
+				}
+				return false
+			})
+			o := k.run(t.Context(), sandbox.Command{Line: "echo ran"})
+			if test.says == "" && (o.Err != nil || o.Output != "ran\n") {
+				t.Errorf("%+v", o)
+			}
+			if test.says != "" && (agent.CodeOf(o.Err) != agent.CodeUnavailable || !strings.Contains(agent.PublicOf(o.Err), test.says)) {
+				t.Errorf("got %+v", o)
+			}
+		})
+	}
+}
+
+// TestKeeperThatDoesNotObey holds that Stop removes a container whose first process takes no word.
+func TestKeeperThatDoesNotObey(t *testing.T) {
+	k := open(t, sandbox.EngineDocker, sandbox.Options{})
+	between(t, k, func(_ http.ResponseWriter, r *http.Request) bool {
+		if on(r, "POST", "/containers/create") {
+			altered(t, r, func(body, _ map[string]any) {
+				body["Entrypoint"] = []string{"bash", "-c", "printf 'ready 1 1\\n'; sleep 1000"}
+			})
+		}
+		return false
+	})
+	sleep := nap(8585, os.Getpid())
+	ctx, stop := context.WithCancel(t.Context())
+	defer stop()
+	_, err := k.Run(ctx, sandbox.Command{Thread: k.thread, Root: k.root, Line: "setsid " + sleep + " & echo up; " + sleep}, func([]byte) { stop() })
+	if !errors.Is(err, context.Canceled) {
+		t.Errorf("ended with %v", err)
+	}
+	soon(t, 2*time.Second, "everything ended", func() bool { return naps(t, sleep) == 0 })
+	soon(t, 2*time.Second, "the container is gone", func() bool { return len(containersOf(t, engineClient(t), "ash.thread="+string(k.thread))) == 0 })
 }
 
 // TestEngineThatDoesNotLetGo is about containers that the engine refuses to remove: it is asked again, and not for ever.
