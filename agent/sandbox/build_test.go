@@ -125,14 +125,14 @@ func TestBuild(t *testing.T) {
 
 func TestBuildsThatFail(t *testing.T) {
 	for name, test := range map[string]struct {
-		e    workshop
+		e    *workshop
 		says string
 	}{
-		"a step fails":           {workshop{stream: `{"stream":"Step 1"}` + "\n" + `{"error":"the command returned 100\nand more"}`}, "could not be built: the command returned 100. It needs the network"},
-		"a stream that is none":  {workshop{stream: "<html>"}, "could not be built: invalid character"},
-		"a stream that is cut":   {workshop{stream: `{"stream":"Ste`}, "could not be built: unexpected EOF"},
-		"it cannot build":        {workshop{status: http.StatusNotImplemented}, "could not be built: Error response from daemon: no builder here"},
-		"the image is not there": {workshop{lost: true}, "could not be built"},
+		"a step fails":           {&workshop{stream: `{"stream":"Step 1"}` + "\n" + `{"error":"the command returned 100\nand more"}`}, "could not be built: the command returned 100. It needs the network"},
+		"a stream that is none":  {&workshop{stream: "<html>"}, "could not be built: invalid character"},
+		"a stream that is cut":   {&workshop{stream: `{"stream":"Ste`}, "could not be built: unexpected EOF"},
+		"it cannot build":        {&workshop{status: http.StatusNotImplemented}, "could not be built: Error response from daemon: no builder here"},
+		"the image is not there": {&workshop{lost: true}, "could not be built"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			err := test.e.sandbox(t).Build(t.Context(), nil)

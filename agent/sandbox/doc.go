@@ -1,4 +1,4 @@
-// Package sandbox runs commands where they can do no harm: in Docker, or in
+// Package sandbox runs commands where they can do no harm: in Docker (or Podman, over the same interface; podman.go has what differs), or in
 // bubblewrap on Linux where there is no Docker. There is no third way; without either,
 // commands are off.
 //
@@ -21,5 +21,5 @@
 // in the output where the line began and ended, its exit code and its working directory. The marks carry a random word.
 //
 // On disk: <home>/sandbox/run-*/ (or ash-sandbox-*/run-* in the folder for temporary files where that path is too long for a socket)
-// holds sockets and the whole output of talkative commands.
+// holds sockets and the whole output of talkative commands; <home>/sandbox/podman-seccomp.json is the filter that Podman reads.
 package sandbox

@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -151,7 +152,11 @@ func dockerHosts(s Settings) []string {
 		return []string{client.DefaultDockerHost}
 	}
 	paths := []string{"/var/run/docker.sock"}
-	if dir := os.Getenv("XDG_RUNTIME_DIR"); dir != "" {
+	dir := os.Getenv("XDG_RUNTIME_DIR")
+	if dir == "" && runtime.GOOS == "linux" { // a service of the system is not told its account's
+		dir = "/run/user/" + strconv.Itoa(os.Getuid())
+	}
+	if dir != "" {
 		paths = append(paths, filepath.Join(dir, "docker.sock"), filepath.Join(dir, "podman", "podman.sock"))
 	}
 	if dir, err := os.UserHomeDir(); err == nil {
