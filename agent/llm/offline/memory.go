@@ -9,9 +9,10 @@ import (
 )
 
 const (
-	beside   = 3  // memories quoted beside messages
-	listed   = 10 // memories listed when asked what is known
-	lookedAt = 20 // memories looked at for one answer
+	beside     = 3   // memories quoted beside messages
+	wishBegins = 200 // bytes in which a long wish shows that it is one
+	listed     = 10  // memories listed when asked what is known
+	lookedAt   = 20  // memories looked at for one answer
 )
 
 // parseAbout reads "what do you know about …"; words is "" for the person. text is folded.
@@ -64,9 +65,10 @@ func parseForget(rest string) command {
 
 // keep has what the message asks for in so many words remembered, and says whether it asked. One thing at a time: a call takes one.
 func (a *answer) keep(words string) bool {
-	wishes := a.asked(strings.TrimPrefix(strings.TrimSpace(words), "/"))
+	words = strings.TrimPrefix(strings.TrimSpace(words), "/")
+	wishes := a.asked(words)
 	if len(wishes) == 0 {
-		return false
+		return a.tooMuch(words)
 	}
 	if !a.has("remember") {
 		a.say("There is no memory in this chat, so I cannot keep that.\n")
@@ -84,6 +86,15 @@ func (a *answer) keep(words string) bool {
 	if len(wishes) > 1 {
 		a.say("One thing at a time: I begin with the first. The rest is taken up when this conversation rests, or tell me again.\n")
 	}
+	return true
+}
+
+// tooMuch says of a wish that nobody reads a statement in because it is so long that it is, instead of looking for its words.
+func (a *answer) tooMuch(words string) bool {
+	if len(words) < 2*wishBegins || len(a.asked(agent.Clip(words, wishBegins))) == 0 {
+		return false
+	}
+	a.say("That is too long to keep as one memory. Tell me the heart of it in a sentence, and put the whole into a note: the Memory page has them.\n")
 	return true
 }
 

@@ -51,7 +51,7 @@ func remembering() *mind {
 func phrases(text string) []Wish {
 	var out []Wish
 	for part := range strings.SplitSeq(text, ". ") {
-		if rest, ok := strings.CutPrefix(part, "remember that "); ok {
+		if rest, ok := strings.CutPrefix(part, "remember that "); ok && len(rest) < 600 {
 			out = append(out, Wish{Text: rest, Core: strings.HasPrefix(rest, "my name")})
 		}
 	}
@@ -102,6 +102,7 @@ func TestQuotesMemory(t *testing.T) {
 		"nothing known":               {[]agent.PromptMessage{user("what do you know about unicorns")}, []string{"I remember no fact about “unicorns”"}, nil, ""},
 		"remember":                    {[]agent.PromptMessage{user("remember that I work at the mill")}, nil, []string{"tea"}, `remember {"text":"I work at the mill"}`},
 		"remember a name":             {[]agent.PromptMessage{user("remember that my name is Ann")}, nil, nil, `remember {"text":"my name is Ann","core":true}`},
+		"remember a whole letter":     {[]agent.PromptMessage{user("remember that " + strings.Repeat("the mill is far and ", 40))}, []string{"too long to keep as one memory"}, []string{"nothing stored"}, ""},
 		"remember two things":         {[]agent.PromptMessage{user("remember that a is b. remember that c is d")}, []string{"One thing at a time"}, nil, `remember {"text":"a is b"}`},
 		"forget what is plain":        {[]agent.PromptMessage{user("Forget that Anna is a vet.")}, nil, nil, `forget {"id":"f-anna"}`},
 		"forget in German":            {[]agent.PromptMessage{user("Vergiss bitte, dass Anna vet")}, nil, nil, `forget {"id":"f-anna"}`},

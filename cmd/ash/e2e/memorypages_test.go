@@ -222,7 +222,7 @@ func TestMemoryHoldsLongWords(t *testing.T) {
 	fact := eval[string](b, `document.querySelector(".mem-text a").getAttribute("href")`)
 	forget := eval[string](b, `document.querySelector('.mem a[href^="/memory/forget"]').getAttribute("href")`)
 	for _, path := range []string{
-		"/memory", "/memory?q=Graz", "/memory?tab=core", "/memory?tab=waiting", "/memory?status=all&entity=Rindfleisch", "/memory/new", fact, forget,
+		"/memory", "/memory?q=Graz", "/memory?q=" + strings.Repeat("q", 380), "/memory?entity=" + strings.Repeat("q", 110), "/search?q=" + strings.Repeat("q", 190), "/memory?tab=core", "/memory?tab=waiting", "/memory?status=all&entity=Rindfleisch", "/memory/new", fact, forget,
 		"/memory/entities", entity, "/memory/runs", "/memory/growth", "/memory/notes", "/inbox",
 	} {
 		b.goTo(path)
