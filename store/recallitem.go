@@ -2,7 +2,6 @@ package store
 
 import (
 	"context"
-	"slices"
 	"time"
 
 	"github.com/uptrace/bun"
@@ -67,20 +66,6 @@ func toRecall(it recall.Item) (recallRow, error) {
 		Time: micros(it.Time), Weight: it.Weight, Marks: int(marks), Words: words, Speaker: clean(it.Speaker),
 		Labels: labels, Body: body, Context: lead, Text: text,
 	}, nil
-}
-
-// PutPassages stores the passages of a note in place of those it had; none removes it from the index.
-func (s *Store) PutPassages(ctx context.Context, path string, passages []recall.Item) error {
-	return s.write(ctx, func(ctx context.Context, tx bun.IDB) error {
-		if _, err := fixed(tx, `DELETE FROM recall_items WHERE kind = 'note' AND ref = ?1`, clean(path)).Exec(ctx); err != nil {
-			return err
-		}
-		items := slices.Clone(passages)
-		for i := range items {
-			items[i].Kind, items[i].Ref, items[i].Part = agent.MemoryNote, path, i
-		}
-		return putItems(ctx, tx, items)
-	})
 }
 
 // Reindex implements recall.Index. Notes are not made from rows of the store: their passages stay, with their words made anew.
