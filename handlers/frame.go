@@ -27,16 +27,21 @@ type Markdown interface {
 // Reader is what pages read of conversations and of what tools did in them.
 type Reader interface {
 	agent.Reader
+	TalkReader
 	Call(ctx context.Context, id agent.ID) (agent.ToolCall, error)
-	Summary(ctx context.Context, thread agent.ID) (agent.ThreadSummary, error)
-	// Voices returns who said messages, and when, as an import has it. It leaves out what was said here.
-	Voices(ctx context.Context, messages []agent.ID) (map[agent.ID]archive.Voice, error)
 	// HelperThread returns the thread of the helper that a call began; CodeNotFound when it began none.
 	HelperThread(ctx context.Context, call agent.ID) (agent.Thread, error)
 	// WaitingCalls returns the calls that wait for the person anywhere, the oldest first, at most limit.
 	WaitingCalls(ctx context.Context, limit int) ([]agent.ToolCall, error)
 	// CountWaiting counts them.
 	CountWaiting(ctx context.Context) (int, error)
+}
+
+// TalkReader reads what is shown of a conversation beside its messages.
+type TalkReader interface {
+	Summary(ctx context.Context, thread agent.ID) (agent.ThreadSummary, error)
+	// Voices returns who said messages, and when, as an import has it. It leaves out what was said here.
+	Voices(ctx context.Context, messages []agent.ID) (map[agent.ID]archive.Voice, error)
 }
 
 // Undoer takes back what a finished call changed.
