@@ -192,7 +192,7 @@ func TestClosedSandboxRunsNothing(t *testing.T) {
 		if o := k.run(t.Context(), sandbox.Command{Line: "touch ran"}); agent.CodeOf(o.Err) != agent.CodeUnavailable || !strings.Contains(agent.PublicOf(o.Err), "being stopped") {
 			t.Errorf("afterwards: %+v", o)
 		}
-		if _, _, err := sit(t, t.Context(), k, "", false); agent.CodeOf(err) != agent.CodeUnavailable {
+		if _, _, err := sit(t.Context(), t, k, "", false); agent.CodeOf(err) != agent.CodeUnavailable {
 			t.Errorf("a shell afterwards: %v", err)
 		}
 	})

@@ -17,7 +17,7 @@ import (
 )
 
 // sit opens a shell, types text and returns what was shown.
-func sit(t *testing.T, ctx context.Context, k *kit, text string, hold bool) (shown string, exit int, err error) {
+func sit(ctx context.Context, t *testing.T, k *kit, text string, hold bool) (shown string, exit int, err error) {
 	t.Helper()
 	in, keys, err := os.Pipe()
 	if err != nil {
@@ -46,14 +46,14 @@ func sit(t *testing.T, ctx context.Context, k *kit, text string, hold bool) (sho
 
 func TestShell(t *testing.T) {
 	engines(t, func(t *testing.T, k *kit) {
-		shown, exit, err := sit(t, t.Context(), k, "echo made >made; pwd; echo $TERM; touch /x; exit 5\n", false)
+		shown, exit, err := sit(t.Context(), t, k, "echo made >made; pwd; echo $TERM; touch /x; exit 5\n", false)
 		if err != nil || exit != 5 || !strings.Contains(shown, "/work\n") || !strings.Contains(shown, "xterm\n") || !strings.Contains(shown, "Read-only") {
 			t.Errorf("exit %d, %v, %q", exit, err, shown)
 		}
 		if b, err := os.ReadFile(filepath.Join(k.root, "made")); err != nil || string(b) != "made\n" {
 			t.Errorf("%q, %v", b, err)
 		}
-		if shown, exit, err := sit(t, t.Context(), k, "echo last\n", false); err != nil || exit != 0 || !strings.Contains(shown, "last\n") {
+		if shown, exit, err := sit(t.Context(), t, k, "echo last\n", false); err != nil || exit != 0 || !strings.Contains(shown, "last\n") {
 			t.Errorf("left by its end of input: exit %d, %v, %q", exit, err, shown)
 		}
 		soon(t, 3*time.Second, "nothing is left of it", func() bool { return len(k.Status(t.Context()).Containers) == 0 })
@@ -79,7 +79,7 @@ func TestShellIsStopped(t *testing.T) {
 					stop(cancel)
 				}()
 				within(t, 10*time.Second, "stopping a shell", func() {
-					_, _, err := sit(t, ctx, k, "setsid "+sleep+" & "+sleep+"\n", true)
+					_, _, err := sit(ctx, t, k, "setsid "+sleep+" & "+sleep+"\n", true)
 					switch {
 					case name == "by the caller" && !errors.Is(err, context.Canceled),
 						name == "by the kill switch" && agent.CodeOf(err) != agent.CodeUnavailable,
@@ -104,11 +104,11 @@ func fillDisk(t *testing.T, k *kit) {
 
 func TestShellsThatAreRefused(t *testing.T) {
 	k := openOn(t, sandbox.Settings{Engine: sandbox.EngineOff, MinFree: 1}, sandbox.Options{})
-	if _, _, err := sit(t, t.Context(), k, "", false); agent.CodeOf(err) != agent.CodeUnavailable {
+	if _, _, err := sit(t.Context(), t, k, "", false); agent.CodeOf(err) != agent.CodeUnavailable {
 		t.Errorf("switched off: %v", err)
 	}
 	k.root = "/proc"
-	if _, _, err := sit(t, t.Context(), k, "", false); agent.CodeOf(err) != agent.CodeDenied {
+	if _, _, err := sit(t.Context(), t, k, "", false); agent.CodeOf(err) != agent.CodeDenied {
 		t.Errorf("a folder of the system: %v", err)
 	}
 }
