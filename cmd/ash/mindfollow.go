@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"slices"
 	"time"
 
 	"ash/agent"
@@ -19,32 +18,25 @@ const (
 // takeUp has recall take up what turns have said, until ctx ends. A reply recalls from the index as it stands: taking up is a
 // transaction, which its first token would wait for.
 func (a *app) takeUp(ctx context.Context) {
+	turns := make(chan int, 1) // how many run
+	a.beside.Go(func() { a.countTurns(ctx, turns) })
 	due := time.NewTimer(takeUpAfter)
 	defer due.Stop()
-	told := make(chan struct{}, 1)
-	a.beside.Go(func() {
-		defer close(told)
-		for batch := range a.feed.Tap(ctx) {
-			if !batch.Resync && !turns(batch.Events) {
-				continue
-			}
-			select {
-			case told <- struct{}{}:
-			default: // it is about to look anyway
-			}
-		}
-	})
 	latest := time.Now().Add(takeUpLatest) // of what waits; zero when nothing does
 	for {
 		select {
-		case _, ok := <-told:
+		case running, ok := <-turns:
 			if !ok {
 				return
 			}
 			if latest.IsZero() {
 				latest = time.Now().Add(takeUpLatest)
 			}
-			due.Reset(max(0, min(takeUpAfter, time.Until(latest))))
+			wait := time.Until(latest)
+			if running == 0 {
+				wait = min(wait, takeUpAfter)
+			}
+			due.Reset(max(0, wait))
 		case <-due.C:
 			latest = time.Time{}
 			if err := a.mind.recall.CatchUp(ctx); err != nil && ctx.Err() == nil {
@@ -56,10 +48,34 @@ func (a *app) takeUp(ctx context.Context) {
 	}
 }
 
-// turns reports whether a turn begins, ends or waits in events.
-func turns(events []agent.Envelope) bool {
-	return slices.ContainsFunc(events, func(e agent.Envelope) bool {
-		_, ok := e.Event.(agent.TurnEvent)
-		return ok
-	})
+// countTurns tells how many turns run whenever one begins or ends, until ctx ends. Of counts that follow each other fast only the
+// last is told.
+func (a *app) countTurns(ctx context.Context, told chan int) {
+	defer close(told)
+	running := map[agent.ID]bool{}
+	for batch := range a.feed.Tap(ctx) {
+		if batch.Resync {
+			clear(running) // those that go on are not waited for
+		}
+		turns := batch.Resync
+		for _, e := range batch.Events {
+			t, ok := e.Event.(agent.TurnEvent)
+			if !ok {
+				continue
+			}
+			turns = true
+			delete(running, t.Turn.ID)
+			if t.Turn.State == agent.TurnRunning {
+				running[t.Turn.ID] = true
+			}
+		}
+		if !turns {
+			continue
+		}
+		select {
+		case <-told:
+		default:
+		}
+		told <- len(running)
+	}
 }

@@ -12,8 +12,10 @@ import (
 )
 
 const (
-	// catchBatch is how many items are made in one transaction.
-	catchBatch = 500
+	// firstBatch and mostBatch are how many items are made in one transaction: as many as take about catchPace, since others wait to write.
+	firstBatch = 16
+	mostBatch  = 500
+	catchPace  = 20 * time.Millisecond
 	// unknown is the minute of an item whose time nobody knows.
 	unknown = math.MinInt32
 	// maxVoices bounds how many of those who speak in a thread are known to speak there.
@@ -215,17 +217,8 @@ func (o *outline) beside(a, b int) bool {
 
 // outline returns the outline of the index as it is now, after bringing the index up to date.
 func (e *Engine) outline(ctx context.Context) (*outline, error) {
-	for bulk := false; ; bulk = true {
-		more, err := e.index.CatchUp(ctx, catchBatch)
-		if err == nil && !more && bulk {
-			err = e.index.Settle(ctx)
-		}
-		if err != nil {
-			return nil, err
-		}
-		if !more {
-			break
-		}
+	if err := e.catchUp(ctx); err != nil {
+		return nil, err
 	}
 	e.making.Lock()
 	defer e.making.Unlock()
@@ -243,6 +236,30 @@ func (e *Engine) outline(ctx context.Context) (*outline, error) {
 	}
 	e.known.Store(o)
 	return o, nil
+}
+
+// catchUp brings the index up to date. Where that was much, its pieces become one in the end.
+func (e *Engine) catchUp(ctx context.Context) error {
+	for made, batch := 0, firstBatch; ; {
+		began := time.Now()
+		more, err := e.index.CatchUp(ctx, batch)
+		if err != nil {
+			return err
+		}
+		if !more {
+			if made < mostBatch {
+				return nil
+			}
+			return e.index.Settle(ctx)
+		}
+		made += batch
+		switch took := time.Since(began); {
+		case took > 2*catchPace:
+			batch = max(1, batch/2)
+		case took < catchPace:
+			batch = min(mostBatch, 2*batch)
+		}
+	}
 }
 
 // draw makes an outline: of what is known and what is new, where nothing but new items came.
