@@ -3,6 +3,7 @@ package agent
 import (
 	"context"
 	"fmt"
+	"runtime"
 	"runtime/debug"
 	"time"
 )
@@ -299,6 +300,7 @@ func (c *conversation) begin(turn Turn, moved bool, known *known) {
 	if moved {
 		c.engine.moved(ctx, c.thread)
 	}
-	c.start(turn, known) // before the lists are told: the person waits for the answer
+	c.start(turn, known)
+	runtime.Gosched() // the person waits for the answer: the model is asked before lists are told, and whoever waits for this
 	c.engine.touched(ctx, c.thread)
 }
