@@ -12,10 +12,10 @@ import (
 )
 
 const (
-	// firstBatch and mostBatch are how many items are made in one transaction: as many as take about catchPace, since others wait to write.
+	// firstBatch and mostBatch are how many items are made in one transaction, twice as many each time: after turns there are few, and others
+	// wait to write; after an import there are many.
 	firstBatch = 16
 	mostBatch  = 500
-	catchPace  = 20 * time.Millisecond
 	// unknown is the minute of an item whose time nobody knows.
 	unknown = math.MinInt32
 	// maxVoices bounds how many of those who speak in a thread are known to speak there.
@@ -241,7 +241,6 @@ func (e *Engine) outline(ctx context.Context) (*outline, error) {
 // catchUp brings the index up to date. Where that was much, its pieces become one in the end.
 func (e *Engine) catchUp(ctx context.Context) error {
 	for made, batch := 0, firstBatch; ; {
-		began := time.Now()
 		more, err := e.index.CatchUp(ctx, batch)
 		if err != nil {
 			return err
@@ -252,13 +251,7 @@ func (e *Engine) catchUp(ctx context.Context) error {
 			}
 			return e.index.Settle(ctx)
 		}
-		made += batch
-		switch took := time.Since(began); {
-		case took > 2*catchPace:
-			batch = max(1, batch/2)
-		case took < catchPace:
-			batch = min(mostBatch, 2*batch)
-		}
+		made, batch = made+batch, min(mostBatch, 2*batch)
 	}
 }
 
