@@ -92,6 +92,13 @@ type ociArg struct {
 	Op       string `json:"op"`
 }
 
+// Errors as filters give them: Linux's, wherever Ash runs.
+const (
+	errnoPerm     = 1
+	errnoNoSys    = 38
+	errnoNoFamily = 97
+)
+
 // podmanFilter denies what filterProgram does for bubblewrap, and what Docker's and Podman's own filters deny besides. Other
 // calling conventions than the machine's own are killed by the runtime.
 func podmanFilter() ociFilter {

@@ -17,13 +17,6 @@ const (
 	seccompKill  = 0x80000000
 )
 
-// Errors as the filter gives them.
-const (
-	errnoPerm     = 1
-	errnoNoSys    = 38
-	errnoNoFamily = 97
-)
-
 // callNumbers are the system calls one machine's filter is about (asm/unistd.h). Zero: the machine has no such call.
 type callNumbers struct {
 	audit                uint32 // AUDIT_ARCH_… of linux/audit.h
