@@ -86,10 +86,16 @@ func TestNoteEditedOutsideWhileOpen(t *testing.T) {
 			t.Errorf("the file holds %q", got)
 		}
 
-		// Either text alone.
-		for choice, want := range map[string]string{".conflict form button": "mine", ".conflict a.btn": "theirs"} {
-			b.rewrite("#source", "mine")
-			v.put("garden/roses.md", "theirs")
+		// Either text alone. Nobody's stands in the file already: saving would be no conflict then.
+		for choice, want := range map[string]string{".conflict form button": "mine in the end", ".conflict a.btn": "theirs in the end"} {
+			mine, theirs := "mine, to be given up", "theirs, to be replaced"
+			if choice == ".conflict a.btn" {
+				theirs = want
+			} else {
+				mine = want
+			}
+			b.rewrite("#source", mine)
+			v.put("garden/roses.md", theirs)
 			b.click(save)
 			b.until(`document.getElementById("conflict-title")`)
 			b.click(choice)
