@@ -250,7 +250,7 @@ func (b *Book) Restore(ctx context.Context, id agent.ID) error {
 }
 
 // Finish makes forgetting final: nothing of the text is left in the database, its log, or the copies that were ticked.
-// CodeConflict while an answer that says it is being written.
+// CodeConflict while an answer that says it is being written, or a call that says it waits for the person: nothing is final before that.
 func (b *Book) Finish(ctx context.Context, id agent.ID) error {
 	if err := b.finishLate(ctx, id); err != nil {
 		return err
