@@ -1,0 +1,3 @@
+package vault_test
+
+func child(string) int { return 2 }

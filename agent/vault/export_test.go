@@ -1,0 +1,27 @@
+package vault
+
+import "time"
+
+// Quick makes a vault of tests fast: production code cannot lower the work factor.
+func (o Options) Quick() Options {
+	o.hooks.work = 4
+	return o
+}
+
+// Step calls fn before every step on the disk.
+func (o Options) Step(fn func(string) error) Options {
+	o.hooks.step = fn
+	return o
+}
+
+// UID makes the files belong to somebody else than wanted.
+func (o Options) UID(fn func() int) Options {
+	o.hooks.uid = fn
+	return o
+}
+
+// Now replaces the clock.
+func (o Options) Now(fn func() time.Time) Options {
+	o.hooks.now = fn
+	return o
+}
