@@ -19,7 +19,7 @@ import (
 
 // Sizes of files, in bytes; more is damage.
 const (
-	maxSmall  = 16 << 10       // sentinel, root, copies of the identity
+	maxSmall  = 16 << 10            // sentinel, root, copies of the identity
 	maxSecret = 2*MaxValue + 64<<10 // a value with its label, perhaps encrypted twice
 	maxIndex  = 64 << 20
 )

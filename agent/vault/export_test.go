@@ -1,6 +1,9 @@
 package vault
 
-import "time"
+import (
+	"context"
+	"time"
+)
 
 // Quick makes a vault of tests fast: production code cannot lower the work factor.
 func (o Options) Quick() Options {
@@ -24,4 +27,24 @@ func (o Options) UID(fn func() int) Options {
 func (o Options) Now(fn func() time.Time) Options {
 	o.hooks.now = fn
 	return o
+}
+
+// UnlockByPhrase is the first half of Recover.
+func (v *Vault) UnlockByPhrase(ctx context.Context, phrase string) error {
+	entropy, err := decodePhrase(phrase)
+	if err != nil {
+		return err
+	}
+	id, err := phraseIdentity(entropy)
+	if err != nil {
+		return err
+	}
+	return v.unlock(ctx, ActionRecover, v.byPhrase(id), false)
+}
+
+// Scrypt encrypts a word to a passphrase, and does nothing else.
+func Scrypt(work int) {
+	if _, err := sealPass([]byte("word"), []byte("passphrase"), work); err != nil {
+		panic(err)
+	}
 }

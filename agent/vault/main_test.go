@@ -36,6 +36,17 @@ func must(t testing.TB, err error) {
 	}
 }
 
+// tempDir is t.TempDir in memory where there is such a place: thousands of vaults are synced to the disk here.
+func tempDir(t testing.TB) string {
+	t.Helper()
+	dir, err := os.MkdirTemp("/dev/shm", "ash-vault-")
+	if err != nil {
+		return t.TempDir()
+	}
+	t.Cleanup(func() { must(t, os.RemoveAll(dir)) })
+	return dir
+}
+
 // refused checks that err is a clear refusal: a code, a text for the person, and no secret in it.
 func refused(t testing.TB, err error, codes ...agent.Code) {
 	t.Helper()
@@ -65,7 +76,7 @@ func open(t testing.TB, dir string, o vault.Options) *vault.Vault {
 // made returns an unlocked vault with some secrets, one of them in two versions, and its folder.
 func made(t testing.TB, o vault.Options) (*vault.Vault, string) {
 	t.Helper()
-	dir := filepath.Join(t.TempDir(), "vault")
+	dir := filepath.Join(tempDir(t), "vault")
 	v := open(t, dir, o)
 	must(t, v.Create(t.Context(), pass))
 	put(t, v, "provider/anthropic", "api.anthropic.com")
@@ -132,8 +143,11 @@ func restore(t testing.TB, dir string, all map[string]string) {
 	}
 	must(t, os.MkdirAll(filepath.Join(dir, "secrets"), 0o700))
 	must(t, os.MkdirAll(filepath.Join(dir, "new"), 0o700))
+	now := snapshot(t, dir)
 	for name, data := range all {
-		must(t, os.WriteFile(filepath.Join(dir, name), []byte(data), 0o600))
+		if now[name] != data || data == "" {
+			must(t, os.WriteFile(filepath.Join(dir, name), []byte(data), 0o600))
+		}
 	}
 }
 

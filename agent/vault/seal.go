@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"errors"
 	"io"
-	"runtime/debug"
 	"unicode/utf8"
 
 	"filippo.io/age"
@@ -88,9 +87,8 @@ func unseal(sealed []byte, with ...age.Identity) ([]byte, error) {
 	}
 }
 
-// sealPass encrypts to a passphrase. It takes 2^work KiB of memory and gives it back; see Vault.slowly for who may call it.
+// sealPass encrypts to a passphrase. It takes 2^work KiB of memory: call it between slowly and done.
 func sealPass(plain, passphrase []byte, work int) ([]byte, error) {
-	defer debug.FreeOSMemory()
 	to, err := age.NewScryptRecipient(normal(passphrase))
 	if err != nil {
 		return nil, agent.Wrap(agent.CodeInvalid, err, "The passphrase is empty.")
@@ -101,7 +99,6 @@ func sealPass(plain, passphrase []byte, work int) ([]byte, error) {
 
 // unsealPass decrypts with a passphrase, like unseal and sealPass.
 func unsealPass(sealed, passphrase []byte) ([]byte, error) {
-	defer debug.FreeOSMemory()
 	with, err := age.NewScryptIdentity(normal(passphrase))
 	if err != nil {
 		return nil, errWrongKey

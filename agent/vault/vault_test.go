@@ -16,7 +16,7 @@ import (
 
 func TestLifeOfAVault(t *testing.T) {
 	log := &memory{}
-	dir := filepath.Join(t.TempDir(), "vault")
+	dir := filepath.Join(tempDir(t), "vault")
 	v := open(t, dir, vault.Options{Log: log, Anchor: log})
 	if s := v.Status(t.Context()); s.Exists || s.Unlocked || s.Problem != "" {
 		t.Fatalf("before it is made: %+v", s)
@@ -322,7 +322,7 @@ func TestExportAndImport(t *testing.T) {
 	if bytes.Contains(file.Bytes(), []byte("value of")) {
 		t.Fatal("the export is readable")
 	}
-	dir := filepath.Join(t.TempDir(), "second")
+	dir := filepath.Join(tempDir(t), "second")
 	v2 := open(t, dir, vault.Options{})
 	must(t, v2.Create(t.Context(), pass))
 	put(t, v2, "tool/brave", "api.search.brave.com")
