@@ -65,14 +65,10 @@ func (d *disk) checkInfo(name string, info fs.FileInfo, folder bool) error {
 		return agent.Errorf(agent.CodeDenied, "%s is neither a file nor a folder that the vault made, so it stays locked. Move it away: mv %s %s", p, quote(p), quote(p+".foreign"))
 	}
 	if owner := ownerOf(info); owner >= 0 && owner != d.uid {
-		return agent.Errorf(agent.CodeDenied, "%s belongs to another user of this machine (number %d), so the vault stays locked. If you put it there, run: sudo chown %d %s", p, owner, d.uid, quote(p))
-	}
-	want := fs.FileMode(0o600)
-	if folder {
-		want = 0o700
+		return agent.Errorf(agent.CodeDenied, "%s belongs to another user of this machine (number %d), so the vault stays locked. If you put it there, run: sudo chown -R %d %s", p, owner, d.uid, d.amiss(name))
 	}
 	if perm := mode.Perm(); permissionsTell && perm&0o077 != 0 {
-		return agent.Errorf(agent.CodeDenied, "%s is open to others (mode %04o), so the vault stays locked. Run: chmod %o %s", p, perm, want, quote(p))
+		return agent.Errorf(agent.CodeDenied, "%s is open to others (mode %04o), so the vault stays locked. Run: chmod -R go= %s", p, perm, d.amiss(name))
 	}
 	return nil
 }

@@ -29,6 +29,15 @@ type disk struct {
 	dir  string
 	uid  int                // whose the files have to be
 	step func(string) error // tests stop or fail here; nil otherwise
+	lone bool               // one file in a folder that holds other things too
+}
+
+// amiss is what a command that sets owners or permissions right is to be run on: the folder as a whole.
+func (d *disk) amiss(name string) string {
+	if d.lone {
+		return quote(d.path(name))
+	}
+	return quote(d.dir)
 }
 
 func (d *disk) path(name string) string { return filepath.Join(d.dir, filepath.FromSlash(name)) }

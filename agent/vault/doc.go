@@ -14,7 +14,7 @@
 //
 // The keys are an X25519 identity of age and a key for HMAC-SHA-256. The recipient alone, which anybody may know, makes files that open; only the HMAC
 // key makes files that are believed. The root is proven by it and names keys and index by hash; the index names all secrets by hash.
-// Inside each secret's encrypted file stand vault, file name, name, version, hosts and users again, and must agree.
+// Inside each secret's encrypted file stand the vault, its own file name, the name, version, hosts and users again, and must agree.
 //
 // Invariants:
 //

@@ -115,6 +115,7 @@ model you choose.
 		recallCommand(where),
 		memoryCommand(where),
 		tokenCommand(where),
+		vaultCommand(where),
 		guardCommand(),
 		sandboxCommand(where),
 		relayCommand(),

@@ -1,0 +1,278 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+
+	"github.com/spf13/cobra"
+	"golang.org/x/term"
+
+	"ash/agent"
+	"ash/agent/vault"
+)
+
+// vaultCredential is the name of the systemd credential that holds the passphrase
+// (LoadCredential=ash-vault:/path, systemd.exec(5)).
+const vaultCredential = "ash-vault"
+
+// maxLine bounds a passphrase file or a value on standard input, in bytes.
+const maxLine = vault.MaxValue
+
+// passphrase finds the passphrase of the vault: the file of the flag, the systemd credential, the terminal. The caller wipes it.
+func (s *safe) passphrase(cmd *cobra.Command) ([]byte, error) {
+	pass, err := storedPassphrase(s.passFile, os.LookupEnv)
+	if pass != nil || err != nil {
+		return pass, err
+	}
+	return s.ask(cmd, "Passphrase of the vault")
+}
+
+// storedPassphrase reads the passphrase from file, or where that is "" from the systemd credential; nil when there is neither.
+func storedPassphrase(file string, env func(string) (string, bool)) ([]byte, error) {
+	if file != "" {
+		return firstLine(file, true)
+	}
+	dir, ok := env("CREDENTIALS_DIRECTORY")
+	if !ok || dir == "" {
+		return nil, nil
+	}
+	path := filepath.Join(dir, vaultCredential)
+	if _, err := os.Stat(path); errors.Is(err, os.ErrNotExist) {
+		return nil, nil
+	}
+	return firstLine(path, false) // systemd sees to who may read it
+}
+
+// firstLine reads a passphrase from a file that, if private, only its owner may read.
+func firstLine(path string, private bool) ([]byte, error) {
+	info, err := os.Stat(path) // before opening: a pipe would wait for its writer
+	if err != nil {
+		return nil, agent.Wrap(agent.CodeNotFound, err, "The passphrase file %s cannot be read.", path)
+	}
+	if !info.Mode().IsRegular() {
+		return nil, agent.Errorf(agent.CodeInvalid, "The passphrase file %s is not a file.", path)
+	}
+	if private && othersMayRead(info.Mode()) {
+		return nil, agent.Errorf(agent.CodeDenied, "The passphrase file %s can be read by others (mode %04o). Run: chmod 600 %s", path, info.Mode().Perm(), path)
+	}
+	if info.Size() > maxLine {
+		return nil, agent.Errorf(agent.CodeInvalid, "The passphrase file %s is too large to be one.", path)
+	}
+	data, err := os.ReadFile(path)
+	if err != nil {
+		return nil, agent.Wrap(agent.CodeUnavailable, err, "The passphrase file %s cannot be read.", path)
+	}
+	line, _, _ := bytes.Cut(data, []byte("\n"))
+	line = bytes.TrimSuffix(line, []byte("\r"))
+	if len(line) == 0 {
+		return nil, agent.Errorf(agent.CodeInvalid, "The passphrase file %s is empty.", path)
+	}
+	return line, nil
+}
+
+// newPassphrase reads one from file, or asks for it twice. The caller wipes it.
+func (s *safe) newPassphrase(cmd *cobra.Command, file string) ([]byte, error) {
+	if file != "" {
+		return firstLine(file, true)
+	}
+	return s.twice(cmd, "New passphrase")
+}
+
+func (s *safe) twice(cmd *cobra.Command, what string) ([]byte, error) {
+	first, err := s.ask(cmd, what)
+	if err != nil {
+		return nil, err
+	}
+	if err := vault.CheckPassphrase(first); err != nil {
+		vault.Wipe(first)
+		return nil, err
+	}
+	second, err := s.ask(cmd, what+", again")
+	defer vault.Wipe(second)
+	if err == nil && !bytes.Equal(first, second) {
+		err = agent.Errorf(agent.CodeInvalid, "The two are not the same. Nothing was changed.")
+	}
+	if err != nil {
+		vault.Wipe(first)
+		return nil, err
+	}
+	return first, nil
+}
+
+// ask reads a line from the terminal without showing it.
+func (s *safe) ask(cmd *cobra.Command, what string) ([]byte, error) {
+	in, ok := cmd.InOrStdin().(*os.File)
+	if !ok {
+		return nil, noTerminal()
+	}
+	if !term.IsTerminal(int(in.Fd())) { // a value may come through a pipe while a person sits at the terminal
+		tty, err := os.OpenFile("/dev/tty", os.O_RDWR, 0)
+		if err != nil {
+			return nil, noTerminal()
+		}
+		defer func() { _ = tty.Close() }() // nothing is lost with it
+		in = tty
+	}
+	fmt.Fprint(cmd.ErrOrStderr(), what+": ")
+	line, err := term.ReadPassword(int(in.Fd()))
+	fmt.Fprintln(cmd.ErrOrStderr())
+	if err != nil {
+		return nil, agent.Wrap(agent.CodeUnavailable, err, "Nothing could be read from the terminal.")
+	}
+	return line, nil
+}
+
+func noTerminal() error {
+	return agent.Errorf(agent.CodeInvalid, "There is no terminal to ask in. Give --passphrase-file, or run this in a terminal.")
+}
+
+// value reads a secret: without echo in a terminal, else the whole of standard input less its last line break. The caller wipes it.
+func (s *safe) value(cmd *cobra.Command, name string) ([]byte, error) {
+	in := cmd.InOrStdin()
+	if isTerminal(in) {
+		return s.ask(cmd, "Value of "+name)
+	}
+	data, err := io.ReadAll(io.LimitReader(in, maxLine+2))
+	if err != nil {
+		return nil, agent.Wrap(agent.CodeUnavailable, err, "Standard input cannot be read.")
+	}
+	return bytes.TrimSuffix(bytes.TrimSuffix(data, []byte("\n")), []byte("\r")), nil
+}
+
+func vaultPassphraseCommand(s *safe) *cobra.Command {
+	var newFile string
+	cmd := &cobra.Command{
+		Use:   "passphrase",
+		Short: "Change the passphrase",
+		Args:  usageArgs(cobra.NoArgs),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return s.with(func(v *vault.Vault) error {
+				return s.unlock(cmd, v, func(ctx context.Context, was []byte) error {
+					if was == nil {
+						return v.Unlock(ctx, was) // says that there is none
+					}
+					now, err := s.newPassphrase(cmd, newFile)
+					if err != nil {
+						return err
+					}
+					defer vault.Wipe(now)
+					if err := v.ChangePassphrase(ctx, was, now); err != nil {
+						return err
+					}
+					return say(cmd, "The passphrase is changed. Copies of the vault made before still open with the old one; if somebody may have both, also run: ash vault rotate-identity, and make new keys where they were issued.\n")
+				})
+			})
+		},
+	}
+	cmd.Flags().StringVar(&newFile, "new-passphrase-file", "", "read the new passphrase from the first line of this file")
+	return cmd
+}
+
+func vaultPhraseCommand(s *safe) *cobra.Command {
+	return &cobra.Command{
+		Use:   "phrase",
+		Short: "Make a recovery phrase of 24 words; an earlier one is void",
+		Args:  usageArgs(cobra.NoArgs),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return s.unlocked(cmd, func(v *vault.Vault) error {
+				phrase, err := v.NewPhrase(cmd.Context())
+				if err != nil {
+					return err
+				}
+				fmt.Fprintln(cmd.ErrOrStderr(), "Write these 24 words down on paper. They open the vault if the passphrase is lost, and are not shown again:")
+				return say(cmd, "%s\n", phrase)
+			})
+		},
+	}
+}
+
+func vaultRecoverCommand(s *safe) *cobra.Command {
+	var phraseFile, newFile string
+	cmd := &cobra.Command{
+		Use:   "recover",
+		Short: "Open the vault with the recovery phrase and set a new passphrase",
+		Args:  usageArgs(cobra.NoArgs),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return s.with(func(v *vault.Vault) error {
+				phrase, err := s.phrase(cmd, phraseFile)
+				if err != nil {
+					return err
+				}
+				defer vault.Wipe(phrase)
+				now, err := s.newPassphrase(cmd, newFile)
+				if err != nil {
+					return err
+				}
+				defer vault.Wipe(now)
+				if err := v.Recover(cmd.Context(), string(phrase), now); err != nil {
+					return err
+				}
+				return say(cmd, "The vault has a new passphrase. The recovery phrase stays good.\n")
+			})
+		},
+	}
+	cmd.Flags().StringVar(&phraseFile, "phrase-file", "", "read the 24 words from this file")
+	cmd.Flags().StringVar(&newFile, "new-passphrase-file", "", "read the new passphrase from the first line of this file")
+	return cmd
+}
+
+// phrase reads the recovery phrase, which may span lines in a file.
+func (s *safe) phrase(cmd *cobra.Command, file string) ([]byte, error) {
+	if file != "" {
+		return readWhole(file)
+	}
+	return s.ask(cmd, "The 24 words")
+}
+
+func vaultIdentityCommand(s *safe) *cobra.Command {
+	return &cobra.Command{
+		Use:   "rotate-identity",
+		Short: "Encrypt everything to new keys; passphrase and recovery phrase stay",
+		Args:  usageArgs(cobra.NoArgs),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return s.with(func(v *vault.Vault) error {
+				if err := s.unlock(cmd, v, v.RotateIdentity); err != nil {
+					return err
+				}
+				return say(cmd, "Everything is encrypted to new keys.\n")
+			})
+		},
+	}
+}
+
+func vaultAcceptCommand(s *safe) *cobra.Command {
+	return &cobra.Command{
+		Use:   "accept",
+		Short: "Accept an earlier copy of the vault that you put back yourself",
+		Args:  usageArgs(cobra.NoArgs),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return s.with(func(v *vault.Vault) error {
+				if err := s.mend(cmd, v, v.Accept); err != nil {
+					return err
+				}
+				return say(cmd, "The vault is accepted as it is.\n")
+			})
+		},
+	}
+}
+
+func vaultRepairCommand(s *safe) *cobra.Command {
+	return &cobra.Command{
+		Use:   "repair",
+		Short: "Make vault.json and current anew when they are missing or damaged",
+		Args:  usageArgs(cobra.NoArgs),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return s.with(func(v *vault.Vault) error {
+				if err := s.mend(cmd, v, v.Repair); err != nil {
+					return err
+				}
+				return say(cmd, "The vault is whole again.\n")
+			})
+		},
+	}
+}
