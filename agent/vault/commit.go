@@ -68,6 +68,10 @@ func (v *Vault) commit(ctx context.Context, c *change) error {
 	}
 	v.keys, v.root, v.index = c.keys, next, c.index
 	v.touch()
+	v.learn()
+	if v.keys == nil { // learning found a file that is not as it was left
+		return v.ready()
+	}
 	v.anchor(ctx)
 	keep := v.files(c.index, next)
 	var gone []string

@@ -41,7 +41,9 @@ func (f FileMark) SetMark(_ context.Context, m Mark) error {
 	return err
 }
 
-func (f FileMark) disk() *disk { return &disk{dir: filepath.Dir(f.Path), uid: os.Geteuid(), lone: true} }
+func (f FileMark) disk() *disk {
+	return &disk{dir: filepath.Dir(f.Path), uid: os.Geteuid(), lone: true}
+}
 
 // maxLog is when a FileLog begins a new file; one earlier one is kept.
 const maxLog = 4 << 20

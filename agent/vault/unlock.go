@@ -232,6 +232,10 @@ func (v *Vault) admit(ctx context.Context, k *keys, accept bool) error {
 	v.keys.wipe()
 	v.keys, v.root, v.index, v.notes = k, r, x, nil
 	v.touch()
+	v.learn()
+	if v.keys == nil { // learning found a file that is not as it was left: a link, another owner
+		return v.ready()
+	}
 	if accept { // first the mark has to be outrun
 		return nil
 	}

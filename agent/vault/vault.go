@@ -9,6 +9,7 @@ import (
 	"runtime/debug"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/gofrs/flock"
@@ -52,6 +53,9 @@ type Vault struct {
 	since time.Time // when it was unlocked
 	used  time.Time // last
 	timer *time.Timer
+	known map[string]string // values by file, for Values
+
+	values atomic.Pointer[[]string] // nil: locked
 }
 
 // Errors that mean more than their code.
@@ -341,7 +345,8 @@ func (v *Vault) expire() {
 // drop forgets everything that unlocking yielded.
 func (v *Vault) drop() {
 	v.keys.wipe()
-	v.keys, v.index, v.root, v.notes = nil, nil, root{}, nil
+	v.values.Store(nil)
+	v.keys, v.index, v.root, v.notes, v.known = nil, nil, root{}, nil, nil
 	v.since, v.used = time.Time{}, time.Time{}
 	if v.timer != nil {
 		v.timer.Stop()

@@ -379,3 +379,33 @@ func TestConcurrentUse(t *testing.T) {
 		t.Error(wrong)
 	}
 }
+
+// TestValues are what the guard takes out of all that is written.
+func TestValues(t *testing.T) {
+	v, _ := made(t, vault.Options{})
+	is := func(want ...string) {
+		t.Helper()
+		if got := v.Values(); !slices.Equal(got, want) {
+			t.Errorf("%q, want %q", got, want)
+		}
+	}
+	is("value of plugin/git/token", "value of provider/anthropic", "value of tool/brave")
+	_, err := v.Rotate(t.Context(), "tool/brave", []byte("newer"), nil)
+	must(t, err)
+	is("newer", "value of plugin/git/token", "value of provider/anthropic", "value of tool/brave")
+	must(t, v.Confirm(t.Context(), "tool/brave"))
+	must(t, v.Delete(t.Context(), "plugin/git/token"))
+	_, err = v.Put(t.Context(), vault.Secret{Name: "tool/bank", Value: []byte("gold"), Extra: other})
+	must(t, err)
+	is("newer", "value of provider/anthropic")
+	v.Lock(t.Context())
+	is()
+	_, err = v.Put(t.Context(), vault.Secret{Name: "tool/brave", Value: []byte("waits")})
+	must(t, err)
+	must(t, v.Unlock(t.Context(), pass))
+	is("newer", "value of provider/anthropic", "waits")
+	must(t, v.RotateIdentity(t.Context(), pass))
+	is("newer", "value of provider/anthropic", "waits")
+	must(t, v.Close())
+	is()
+}
