@@ -9,8 +9,8 @@ import (
 	"ash/agent"
 )
 
-// check looks at owners, permissions and kinds of all that a vault consists of. Its errors are CodeDenied, and name the command
-// that puts things right.
+// check looks at owners, permissions and kinds of all that a vault consists of; what else lies in its folder is nobody's business.
+// Its errors are CodeDenied, and name the command that puts things right.
 func (d *disk) check() error {
 	if err := d.checkFolders(); err != nil {
 		return err
@@ -20,6 +20,9 @@ func (d *disk) check() error {
 		return err
 	}
 	for _, name := range all {
+		if name != sentinelFile && name != rootFile && !isNewFile(name) && serialOf(name) == 0 {
+			continue
+		}
 		info, err := os.Lstat(d.path(name))
 		if errors.Is(err, fs.ErrNotExist) {
 			continue // removed at this moment
@@ -27,7 +30,7 @@ func (d *disk) check() error {
 		if err != nil {
 			return fileError(err, "look at", d.path(name))
 		}
-		if err := d.checkInfo(name, info, name == secretsDir || name == newDir); err != nil {
+		if err := d.checkInfo(name, info, false); err != nil {
 			return err
 		}
 	}

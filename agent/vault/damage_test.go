@@ -356,6 +356,9 @@ func TestTheWholeFolderPutBack(t *testing.T) {
 	must(t, os.RemoveAll(dir))
 	refused(t, v.Unlock(t.Context(), pass), agent.CodeDenied)
 	refused(t, v.Create(t.Context(), pass), agent.CodeDenied)
+	must(t, v.Abandon(t.Context()))
+	must(t, v.Create(t.Context(), pass))
+	refused(t, v.Abandon(t.Context()), agent.CodeConflict)
 }
 
 // TestFilesOfLaterChangesGiveAnOldStateAway needs nothing outside of the folder.
@@ -380,7 +383,7 @@ func TestFilesOfLaterChangesGiveAnOldStateAway(t *testing.T) {
 func TestForeignFilesStay(t *testing.T) {
 	v, dir := made(t, vault.Options{})
 	for _, name := range []string{"README.txt", "secrets/notes.age", "new/x.age", "identity-1.age.bak"} {
-		must(t, os.WriteFile(filepath.Join(dir, name), []byte("mine"), 0o600))
+		must(t, os.WriteFile(filepath.Join(dir, name), []byte("mine"), 0o644))
 	}
 	v.Lock(t.Context())
 	must(t, v.Unlock(t.Context(), pass))

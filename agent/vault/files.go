@@ -33,6 +33,9 @@ func (f FileMark) Mark(context.Context) (m Mark, err error) {
 
 // SetMark implements Anchor.
 func (f FileMark) SetMark(_ context.Context, m Mark) error {
+	if (m == Mark{}) {
+		return f.disk().remove(filepath.Base(f.Path))
+	}
 	text, err := json.Marshal(m)
 	if err != nil {
 		return err

@@ -30,6 +30,7 @@ const (
 	ActionIdentity Action = "rotate identity"
 	ActionAccept   Action = "accept an older state"
 	ActionRepair   Action = "repair"
+	ActionAbandon  Action = "abandon"
 )
 
 // Access is one line of the access log. There is no place in it for a value.
@@ -60,6 +61,6 @@ type Mark struct {
 type Anchor interface {
 	// Mark returns what was kept last; the zero Mark when nothing was.
 	Mark(ctx context.Context) (Mark, error)
-	// SetMark keeps m. It is durable when it returns.
+	// SetMark keeps m, or forgets for the zero Mark. It is durable when it returns.
 	SetMark(ctx context.Context, m Mark) error
 }

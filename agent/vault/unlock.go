@@ -115,6 +115,24 @@ func (v *Vault) Accept(ctx context.Context, passphrase []byte) error {
 	return v.unlock(ctx, ActionAccept, v.byPassphrase(passphrase), true)
 }
 
+// Abandon forgets a vault whose folder is gone for good, so that Create can make another. CodeConflict while the folder is there.
+func (v *Vault) Abandon(ctx context.Context) (err error) {
+	defer func() { v.record(ctx, outcome(Access{Action: ActionAbandon}, err)) }()
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	if _, err := os.Lstat(v.disk.dir); !errors.Is(err, fs.ErrNotExist) {
+		return agent.Wrap(agent.CodeConflict, err, "The folder %s is still there. Move it away first, if you mean to begin anew.", v.disk.dir)
+	}
+	v.drop()
+	if v.o.Anchor == nil {
+		return nil
+	}
+	if err := v.o.Anchor.SetMark(ctx, Mark{}); err != nil {
+		return agent.Wrap(agent.CodeUnavailable, err, "That there was a vault could not be forgotten.")
+	}
+	return nil
+}
+
 // opener returns the content of one of the two copies of the keys.
 type opener func(ctx context.Context, r root) ([]byte, error)
 
@@ -177,31 +195,51 @@ func (v *Vault) proven(r ref, limit int64) ([]byte, error) {
 
 func (v *Vault) unlock(ctx context.Context, action Action, read opener, accept bool) (err error) {
 	defer func() { v.record(ctx, outcome(Access{Action: action}, err)) }()
+	for range 3 {
+		var moved bool
+		if moved, err = v.unlockOnce(ctx, read, accept); !moved {
+			return err
+		}
+	}
+	return err
+}
+
+// unlockOnce reads the keys and takes them. moved says that it failed because others were given to the vault meanwhile.
+func (v *Vault) unlockOnce(ctx context.Context, read opener, accept bool) (moved bool, err error) {
 	v.mu.Lock()
 	r, _, err := v.look(ctx, accept)
 	v.mu.Unlock()
 	if err != nil {
-		return err
+		return false, err
 	}
+	defer func() {
+		if err == nil {
+			return
+		}
+		v.mu.Lock()
+		now, _, lookErr := v.look(ctx, accept)
+		v.mu.Unlock()
+		moved = lookErr == nil && (now.Identity != r.Identity || now.Recovery != r.Recovery)
+	}()
 	plain, err := read(ctx, r)
 	if err != nil {
-		return err
+		return false, err
 	}
 	defer Wipe(plain)
 	k, err := decodeKeys(plain)
 	if err != nil {
-		return damaged(v.disk.path(r.Identity.File), err)
+		return false, damaged(v.disk.path(r.Identity.File), err)
 	}
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	if err := v.admit(ctx, k, accept); err != nil {
 		k.wipe()
-		return err
+		return false, err
 	}
 	if !accept {
-		return nil
+		return false, nil
 	}
-	return v.outrun(ctx)
+	return false, v.outrun(ctx)
 }
 
 // admit believes the keys if they prove what lies on the disk, and takes them.

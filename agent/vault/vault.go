@@ -251,7 +251,7 @@ func older(dir string) error {
 // none is the answer to a missing folder.
 func (v *Vault) none(mark Mark) error {
 	if (mark != Mark{}) {
-		return agent.Errorf(agent.CodeDenied, "The vault %s is gone, though there was one. If a disk is not mounted, mount it; otherwise put the folder back from a backup.", v.disk.dir)
+		return agent.Errorf(agent.CodeDenied, "The vault %s is gone, though there was one. If a disk is not mounted, mount it; otherwise put the folder back from a backup. To begin anew without it: ash vault create --anew", v.disk.dir)
 	}
 	return agent.Wrap(agent.CodeNotFound, errNone, "There is no vault yet. It is made with the first secret, or with: ash vault create")
 }

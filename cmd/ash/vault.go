@@ -137,14 +137,24 @@ func vaultStatusCommand(s *safe) *cobra.Command {
 }
 
 func vaultCreateCommand(s *safe) *cobra.Command {
-	return &cobra.Command{
+	var anew bool
+	cmd := &cobra.Command{
 		Use:   "create",
 		Short: "Make the vault",
 		Args:  usageArgs(cobra.NoArgs),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return s.with(func(v *vault.Vault) error { return s.create(cmd, v) })
+			return s.with(func(v *vault.Vault) error {
+				if anew {
+					if err := v.Abandon(cmd.Context()); err != nil {
+						return err
+					}
+				}
+				return s.create(cmd, v)
+			})
 		},
 	}
+	cmd.Flags().BoolVar(&anew, "anew", false, "make another in place of one whose folder is gone for good")
+	return cmd
 }
 
 // create makes the vault with a new passphrase.

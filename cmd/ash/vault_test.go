@@ -137,6 +137,10 @@ func TestVaultIsRecovered(t *testing.T) {
 	h.vault("", "list").complains(t, exitFailed, "ash vault repair")
 	h.vault("", "repair").is(t, exitOK)
 	h.vault("", "list").tells(t, "tool/brave")
+	h.vault("", "create", "--anew").complains(t, exitFailed, "still there")
+	must(t, os.RemoveAll(dir))
+	h.vault("", "status").complains(t, exitFailed, "create --anew")
+	h.vault("", "create", "--anew").is(t, exitOK)
 }
 
 func TestVaultExport(t *testing.T) {
