@@ -34,7 +34,27 @@ func status(key string) float64 {
 	return -1
 }
 
-// memoryChild makes a vault as production does and unlocks it, eight at a time, at the highest work factor.
+// processor returns how much processor time this process has taken, to a hundredth of a second: fields 14 and 15 of
+// /proc/self/stat (proc(5)), which others on the machine do not disturb as they do the clock.
+func processor() time.Duration {
+	text, err := os.ReadFile("/proc/self/stat")
+	if err != nil {
+		return 0
+	}
+	_, rest, _ := strings.Cut(string(text), ") ")
+	fields := strings.Fields(rest)
+	ticks := 0
+	for _, f := range fields[11:13] {
+		n, err := strconv.Atoi(f)
+		if err != nil {
+			return 0
+		}
+		ticks += n
+	}
+	return time.Duration(ticks) * 10 * time.Millisecond
+}
+
+// memoryChild makes a vault as production does and unlocks it, four at a time, at the highest work factor.
 func memoryChild() int {
 	ctx := context.Background()
 	v, err := vault.Open(os.Getenv("VAULT_DIR"), vault.Options{WorkFactor: vault.MaxWork})
@@ -42,13 +62,13 @@ func memoryChild() int {
 		return 2
 	}
 	v.Lock(ctx)
-	before, began := status("VmRSS"), time.Now()
+	before, began, busy := status("VmRSS"), time.Now(), processor()
 	if v.Unlock(ctx, pass) != nil {
 		return 2
 	}
-	took := time.Since(began)
+	took, busy := time.Since(began), processor()-busy
 	var all sync.WaitGroup
-	for range 8 {
+	for range 4 {
 		all.Go(func() {
 			if v.Unlock(ctx, pass) != nil {
 				os.Exit(2)
@@ -56,11 +76,11 @@ func memoryChild() int {
 		})
 	}
 	all.Wait()
-	fmt.Printf("%.0f %.0f %.0f %d\n", before, status("VmRSS"), status("VmHWM"), took.Milliseconds())
+	fmt.Printf("%.0f %.0f %.0f %d %d\n", before, status("VmRSS"), status("VmHWM"), took.Milliseconds(), busy.Milliseconds())
 	return 0
 }
 
-// TestMemoryOfUnlocking holds the figure: under 300 MB at the peak, however many unlock at once, and given back.
+// TestMemoryOfUnlocking holds the figures at the highest work factor: one unlock under 1.5 s, at the peak under 300 MB however many unlock at once, and given back.
 func TestMemoryOfUnlocking(t *testing.T) {
 	if status("VmHWM") < 0 {
 		t.Skip("needs /proc/self/status, which Linux has")
@@ -70,10 +90,13 @@ func TestMemoryOfUnlocking(t *testing.T) {
 	out, err := cmd.Output()
 	must(t, err)
 	var before, after, peak float64
-	var took int
-	_, err = fmt.Fscan(bytes.NewReader(out), &before, &after, &peak, &took)
+	var took, busy int
+	_, err = fmt.Fscan(bytes.NewReader(out), &before, &after, &peak, &took, &busy)
 	must(t, err)
-	t.Logf("work factor %d: %.0f MB before, %.0f MB after, %.0f MB at the peak, unlocked in %d ms", vault.MaxWork, before, after, peak, took)
+	t.Logf("work factor %d: %.0f MB before, %.0f MB after, %.0f MB at the peak, unlocked in %d ms (%d ms of processor time)", vault.MaxWork, before, after, peak, took, busy)
+	if busy > 1500 && stride == 1 {
+		t.Errorf("%d ms of processor time for one unlock", busy)
+	}
 	if peak > 300 && stride == 1 { // the race detector has memory of its own
 		t.Errorf("%.0f MB at the peak", peak)
 	}
