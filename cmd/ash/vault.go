@@ -94,11 +94,11 @@ func (s *safe) unlock(cmd *cobra.Command, v *vault.Vault, by func(context.Contex
 	if state := v.Status(cmd.Context()); !state.Exists || state.Problem != "" {
 		return by(cmd.Context(), nil) // says why not
 	}
-	return s.mend(cmd, v, by)
+	return s.mend(cmd, by)
 }
 
 // mend asks for the passphrase for what sets a vault right that cannot be unlocked as it stands.
-func (s *safe) mend(cmd *cobra.Command, v *vault.Vault, by func(context.Context, []byte) error) error {
+func (s *safe) mend(cmd *cobra.Command, by func(context.Context, []byte) error) error {
 	pass, err := s.passphrase(cmd)
 	if err != nil {
 		return err

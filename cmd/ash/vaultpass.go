@@ -252,7 +252,7 @@ func vaultAcceptCommand(s *safe) *cobra.Command {
 		Args:  usageArgs(cobra.NoArgs),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return s.with(func(v *vault.Vault) error {
-				if err := s.mend(cmd, v, v.Accept); err != nil {
+				if err := s.mend(cmd, v.Accept); err != nil {
 					return err
 				}
 				return say(cmd, "The vault is accepted as it is.\n")
@@ -268,7 +268,7 @@ func vaultRepairCommand(s *safe) *cobra.Command {
 		Args:  usageArgs(cobra.NoArgs),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return s.with(func(v *vault.Vault) error {
-				if err := s.mend(cmd, v, v.Repair); err != nil {
+				if err := s.mend(cmd, v.Repair); err != nil {
 					return err
 				}
 				return say(cmd, "The vault is whole again.\n")
