@@ -20,6 +20,7 @@ import (
 	"ash/agent/identity"
 	"ash/agent/llm"
 	"ash/agent/prompt"
+	"ash/agent/vault"
 	"ash/store"
 )
 
@@ -62,6 +63,7 @@ type app struct {
 	store     *store.Store
 	book      *identity.Book
 	files     *attachment.Store
+	vault     *vault.Vault
 	providers *llm.Providers
 	hands     *hands
 	mind      *mind
@@ -111,6 +113,9 @@ func openApp(ctx context.Context, home string, overrides []config.Override, quie
 	if a.files, err = attachment.Open(filepath.Join(home, "attachments"), attachment.Options{PDF: pdfReader(), Documents: a.readsDocuments, Log: a.log}); err != nil {
 		return nil, err
 	}
+	if a.vault, err = a.openVault(); err != nil {
+		return nil, err
+	}
 	if a.providers, err = newProviders(settings, a.builtIn(), a.log); err != nil {
 		return nil, err
 	}
@@ -151,7 +156,7 @@ func (a *app) start() {
 	helping := &helpers{store: a.store, feed: a.feed}
 	a.hands = newHands(material{
 		home: a.home, settings: func() config.Config { return a.config.Current().Config() },
-		store: a.store, private: privateTexts{a.book, a.mind}, mind: a.mind, attachments: a.files, helpers: helping, log: a.log, reach: a.reach,
+		store: a.store, private: privateTexts{a.book, a.mind}, secrets: a.vault, mind: a.mind, attachments: a.files, helpers: helping, log: a.log, reach: a.reach,
 	})
 	builder := prompt.New(prompt.Options{
 		Identity: a.book, Memory: a.mind, Blobs: a.files, Redact: a.hands.guard.Redact, Log: a.log,
@@ -260,6 +265,9 @@ func (a *app) close(ctx context.Context) error {
 	}
 	if a.providers != nil {
 		a.providers.Close()
+	}
+	if a.vault != nil {
+		errs = append(errs, a.vault.Close())
 	}
 	if a.files != nil {
 		errs = append(errs, a.files.Close())

@@ -54,11 +54,20 @@ func vaultMark(home string) vault.FileMark {
 	return vault.FileMark{Path: filepath.Join(home, "vault.mark")}
 }
 
-// openVault opens the vault of a home. It is locked.
+// vaultLog is the access log of a home's vault.
+func vaultLog(home string) *vault.FileLog {
+	return &vault.FileLog{Path: filepath.Join(home, "logs", "vault.jsonl")}
+}
+
+// openVault opens the vault of a running Ash. It is locked.
+func (a *app) openVault() (*vault.Vault, error) {
+	return vault.Open(vaultPath(a.home), vault.Options{Anchor: vaultMark(a.home), Log: vaultLog(a.home), Logger: a.log})
+}
+
+// openVault opens the vault of a home for one command. It is locked, and stays unlocked for as long as the command takes.
 func openVault(home string) (*vault.Vault, error) {
 	return vault.Open(vaultPath(home), vault.Options{
-		Idle: -1, Anchor: vaultMark(home),
-		Log: &vault.FileLog{Path: filepath.Join(home, "logs", "vault.jsonl")},
+		Idle: -1, Anchor: vaultMark(home), Log: vaultLog(home),
 	})
 }
 
