@@ -37,12 +37,13 @@ type Providers interface {
 	ListModels(ctx context.Context, name string) ([]agent.ModelInfo, error)
 }
 
-// Show answers GET /settings/models.
+// Show answers GET /settings/models, and GET /settings: there a phone shows the list of sections.
 func (h *Models) Show(c echo.Context) error {
 	page, err := h.models(c)
 	if err != nil {
 		return err
 	}
+	page.Listed = c.Path() == "/settings"
 	return render(c, http.StatusOK, page.Show())
 }
 

@@ -123,7 +123,7 @@ func (h *Search) paletteThreads(c echo.Context, query string) ([]components.Pale
 }
 
 func palettePages() []components.PaletteItem {
-	return []components.PaletteItem{
+	items := []components.PaletteItem{
 		{Icon: components.IconMessageCircle, Title: "Conversations", URL: "/chat"},
 		{Icon: components.IconBrain, Title: "Memory", URL: "/memory"},
 		{Icon: components.IconUserRound, Title: "People and things", Hint: "what memory is about", URL: "/memory/entities"},
@@ -132,15 +132,14 @@ func palettePages() []components.PaletteItem {
 		{Icon: components.IconWrench, Title: "Tools", URL: "/tools"},
 		{Icon: components.IconHistory, Title: "Runs", Hint: "what tools have done", URL: "/tools/runs"},
 		{Icon: components.IconLock, Title: "Vault", URL: "/vault"},
-		{Icon: components.IconCpu, Title: "Settings: models", URL: "/settings/models"},
-		{Icon: components.IconFingerprint, Title: "Settings: identity", URL: "/settings/identity"},
-		{Icon: components.IconSlidersHorizontal, Title: "Settings: general", URL: "/settings/general"},
-		{Icon: components.IconPalette, Title: "Settings: appearance", URL: "/settings/appearance"},
-		{Icon: components.IconInfo, Title: "Settings: about", URL: "/settings/about"},
 		{Icon: components.IconFileText, Title: "SOUL.md", Hint: "who Ash is", URL: "/identity/soul"},
 		{Icon: components.IconFileText, Title: "USER.md", Hint: "who you are", URL: "/identity/user"},
 		{Icon: components.IconFileText, Title: "TOOLS.md", Hint: "how Ash works", URL: "/identity/tools"},
 	}
+	for _, s := range pages.SettingsSections() {
+		items = append(items, components.PaletteItem{Icon: s.Icon, Title: "Settings: " + s.Title, Hint: s.Hint, URL: s.Path()})
+	}
+	return items
 }
 
 func paletteCommands() []components.PaletteItem {

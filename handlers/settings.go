@@ -77,7 +77,7 @@ func (h *Settings) Identity(c echo.Context) error {
 
 // General answers GET /settings/general: every key of the file that has no page of its own.
 func (h *Settings) General(c echo.Context) error {
-	frame, err := h.settings(c, "general", "General")
+	frame, err := h.settings(c, "general", "All settings")
 	if err != nil {
 		return err
 	}

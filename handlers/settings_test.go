@@ -72,8 +72,8 @@ func TestFirstRunCanBeSkipped(t *testing.T) {
 
 func TestModelSettings(t *testing.T) {
 	h := open(t, llmtest.Text("ready"), llmtest.Unauthorized())
-	h.browser.Get("/settings").Is(303)
-	h.browser.Get("/settings/models").Is(200).Has("#models #p-test").Has("#p-offline")
+	h.browser.Get("/settings").Is(200).Has(`nav.sections[data-screen=list] a[href="/settings/about"]`).Has("#models")
+	h.browser.Get("/settings/models").Is(200).Has(`nav.sections[data-screen=content] a[aria-current=page][href="/settings/models"]`).Has("#models #p-test").Has("#p-offline")
 	h.browser.HTMX().Post("/settings/models/test/test", nil).Is(200).Has("#r-test .ok").Says("ready").Says("test-model")
 	h.browser.HTMX().Post("/settings/models/test/test", nil).Is(200).Has("#r-test .bad")
 

@@ -8,6 +8,7 @@ circle-alert circle-check circle-help clock copy cpu download ellipsis file-text
 info key-round lock mail message-circle moon palette paperclip pencil pin pin-off play plug
 plus refresh-cw rotate-ccw save search settings shield sliders-horizontal sparkles square square-pen sun sun-moon
 terminal trash-2 shield-alert eye-off workflow inbox octagon-x folder box history flask-conical list-filter eye triangle-alert undo-2 user-round wrench x layers arrow-right circle-stop scissors eraser
+hard-drive wallet smartphone activity shield-check scale
 `.trim().split(/\s+/).sort();
 
 const pascal = (name) => name.split("-").map((w) => w[0].toUpperCase() + w.slice(1)).join("");

@@ -117,7 +117,7 @@
 //	GET  /tools/runs?tool=&state=&text=&thread=&from=&until=&after=   pages.Runs; /tools/runs.csv the same as a table
 //	GET  /tools/runs/{call}                   pages.Record
 //	POST /stop                                every turn, command and helper ends → StreamNotice
-//	GET  /settings/{section}                  models, identity, general, appearance, about; /settings → models
+//	GET  /settings/{section}                  see pages.SettingsSections; /settings is models, with the list first on a phone
 //	POST /settings/models                     kind, name, base_url, model → Models.Chain
 //	POST /settings/models/default             model → Models.Chain
 //	POST /settings/models/{name}/move         direction=up|down → Models.Chain;  /remove → Models.Chain

@@ -199,7 +199,7 @@ func settingsRoutes(r Routes) []route {
 		{get, "/identity/:slug/versions/:version", page, r.Identity.Version},
 		{post, "/identity/:slug/restore", page, r.Identity.Restore},
 
-		{get, "/settings", page, func(c echo.Context) error { return c.Redirect(http.StatusSeeOther, "/settings/models") }},
+		{get, "/settings", page, r.Models.Show},
 		{get, "/settings/models", page, r.Models.Show},
 		{post, "/settings/models", page, r.Models.Add},
 		{post, "/settings/models/default", page, r.Models.Default},

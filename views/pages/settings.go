@@ -13,7 +13,8 @@ import (
 // SettingsFrame is what every section of Settings has.
 type SettingsFrame struct {
 	layouts.Page
-	Section string // "models", "identity", "general", "appearance" or "about"
+	Section string // slug of the section: see SettingsSections
+	Listed  bool   // a phone shows the list of sections, not this one
 }
 
 // Models is Settings → Models.

@@ -1,0 +1,49 @@
+package pages
+
+import "ash/views/components"
+
+// SettingsSection is an entry of the list of Settings.
+type SettingsSection struct {
+	Slug  string // last part of its address; what SettingsFrame.Section says
+	Title string
+	Icon  components.Icon
+	Hint  string // what is found there; for the list and the palette
+	// Begins is the heading of the group that begins with this entry; "" goes on with the one before.
+	Begins string
+}
+
+// Path is where the section is.
+func (s SettingsSection) Path() string { return "/settings/" + s.Slug }
+
+// SettingsSections returns the sections of Settings in the order of their list. A new section adds its line here,
+// together with its page: the list, the palette and the title of the page follow from it.
+//
+// The order is: Assistant (models, identity, memory, tools), Access (doors, tokens, spending), This Ash (appearance, data,
+// general, health, safety, about).
+func SettingsSections() []SettingsSection {
+	return []SettingsSection{
+		{Slug: "models", Title: "Models", Icon: components.IconCpu, Hint: "who answers, and who stands in", Begins: "Assistant"},
+		{Slug: "identity", Title: "Identity", Icon: components.IconFingerprint, Hint: "who Ash is, who you are"},
+		{Slug: "appearance", Title: "Appearance", Icon: components.IconPalette, Hint: "theme, notifications", Begins: "This Ash"},
+		{Slug: "general", Title: "All settings", Icon: components.IconSlidersHorizontal, Hint: "every key of config.toml"},
+		{Slug: "about", Title: "About", Icon: components.IconInfo, Hint: "version, licences"},
+	}
+}
+
+// section returns the entry that the page belongs to.
+func (f SettingsFrame) section() SettingsSection {
+	for _, s := range SettingsSections() {
+		if s.Slug == f.Section {
+			return s
+		}
+	}
+	return SettingsSection{Slug: f.Section, Title: f.Title}
+}
+
+// screen is what a phone shows: the list or the content. A desk has both.
+func (f SettingsFrame) screen() string {
+	if f.Listed {
+		return "list"
+	}
+	return "content"
+}
