@@ -277,6 +277,11 @@ func keyWords(k llm.KeyOrigin) string {
 	switch k.Place {
 	case llm.KeyPasted:
 		return "what you pasted, in memory only"
+	case llm.KeyVault:
+		if k.Locked {
+			return "the vault, which is locked"
+		}
+		return "the vault"
 	case llm.KeyFile:
 		return "the file " + k.Name
 	case llm.KeyEnvironment:

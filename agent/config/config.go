@@ -62,9 +62,10 @@ type Models struct {
 // Provider is a [providers.NAME] section.
 type Provider struct {
 	// Kind is "" when the name decides.
-	Kind    string `key:"kind" unset:"the name of the section, if it is one of these, else openai" sample:"openai" one_of:"anthropic openai gemini mistral groq cerebras deepseek xai openrouter cohere bedrock bedrock-claude bedrock-aws ollama lmstudio llamacpp vllm offline" doc:"Who is spoken to. Most others speak the protocol of openai."`
-	BaseURL string `key:"base_url" unset:"the provider's own address" sample:"http://127.0.0.1:1234/v1" form:"url" doc:"Where the provider is reached."`
-	KeyEnv  string `key:"key_env" unset:"the provider's usual variable" sample:"OPENAI_API_KEY" form:"env" doc:"Environment variable that holds the key. The key itself never stands in this file."`
+	Kind      string `key:"kind" unset:"the name of the section, if it is one of these, else openai" sample:"openai" one_of:"anthropic openai gemini mistral groq cerebras deepseek xai openrouter cohere bedrock bedrock-claude bedrock-aws ollama lmstudio llamacpp vllm offline" doc:"Who is spoken to. Most others speak the protocol of openai."`
+	BaseURL   string `key:"base_url" unset:"the provider's own address" sample:"http://127.0.0.1:1234/v1" form:"url" doc:"Where the provider is reached."`
+	KeySecret string `key:"key_secret" unset:"not in the vault" sample:"provider/openai" form:"secret" doc:"Name of the secret of the vault that holds the key; it goes before file and variable. While the vault is locked, the provider is not asked."`
+	KeyEnv    string `key:"key_env" unset:"the provider's usual variable" sample:"OPENAI_API_KEY" form:"env" doc:"Environment variable that holds the key. The key itself never stands in this file."`
 	// KeyFile is absolute, or "".
 	KeyFile        string        `key:"key_file" unset:"no file" sample:"keys/openai" form:"path" doc:"File that holds the key and nothing else; it goes before the variable. Only you may be able to read it (mode 0600). A relative path stands in the home of Ash."`
 	ConnectTimeout time.Duration `key:"connect_timeout" default:"10s" min:"100ms" max:"5m" doc:"How long to wait for a connection."`

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -15,7 +16,8 @@ const (
 	formURL     = "url"     // of a model server
 	formEnv     = "env"     // name of an environment variable
 	formPath    = "path"
-	formRef     = "ref" // provider/name
+	formSecret  = "secret" // name of a secret of the vault: provider/openai
+	formRef     = "ref"    // provider/name
 )
 
 // checkForm says what is wrong with s. What may turn out to be a key pasted in
@@ -31,6 +33,10 @@ func checkForm(form, s string) error {
 		if s == "" || strings.IndexFunc(s, bad) >= 0 || '0' <= s[0] && s[0] <= '9' {
 			return errors.New("that is not the name of a variable (a key itself does not belong in this file)")
 		}
+	case formSecret:
+		if !isSecretName(s) {
+			return errors.New("that is not the name of a secret (a value itself does not belong in this file)")
+		}
 	case formPath:
 		if strings.TrimSpace(s) == "" {
 			return errors.New("the path is empty")
@@ -40,6 +46,15 @@ func checkForm(form, s string) error {
 		return err
 	}
 	return nil
+}
+
+// isSecretName reports whether s has the shape of a secret's name; the vault says which there are.
+func isSecretName(s string) bool {
+	words := strings.Split(s, "/")
+	odd := func(r rune) bool {
+		return !('a' <= r && r <= 'z' || '0' <= r && r <= '9' || r == '-' || r == '_' || r == '.')
+	}
+	return len(words) >= 2 && len(words) <= 3 && len(s) <= 200 && !slices.ContainsFunc(words, func(w string) bool { return w == "" || strings.IndexFunc(w, odd) >= 0 })
 }
 
 func checkAddress(s string) error {
@@ -66,7 +81,7 @@ func checkURL(s string) error {
 	case u.Hostname() == "":
 		return errors.New("the URL names no host")
 	case u.User != nil:
-		return errors.New("the URL holds a user or password; a key belongs in key_env or key_file")
+		return errors.New("the URL holds a user or password; a key belongs in the vault (key_secret)")
 	case u.RawQuery != "" || u.ForceQuery || u.Fragment != "":
 		return errors.New("the URL holds a part after ? or #, which requests would lose")
 	}
@@ -98,6 +113,8 @@ func (f *field) allowedOne() string {
 		return `a URL such as "http://127.0.0.1:1234/v1"`
 	case formEnv:
 		return `a name in capitals such as "OPENAI_API_KEY"`
+	case formSecret:
+		return `the name of a secret such as "provider/openai"`
 	case formPath:
 		return "a path"
 	case formRef:

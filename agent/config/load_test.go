@@ -232,7 +232,7 @@ func TestProblems(t *testing.T) {
 		"unknown section":     {"\n[sevrer]\nlisten = 1\na = 2\n", []string{":2: sevrer: unknown section"}},
 		"nothing like it":     {"[zzzzzzzz]\n", []string{":1: zzzzzzzz: unknown section"}},
 		"provider's key":      {"[providers.x]\nkeep_alife = \"5m\"\n", []string{":2: providers.x.keep_alife: unknown key; did you mean providers.x.keep_alive?"}},
-		"pasted key":          {"[providers.x]\napi_key = \"sk-verysecret\"\n", []string{":2: providers.x.api_key: unknown key; keys do not stand in this file: name the variable in key_env"}},
+		"pasted key":          {"[providers.x]\napi_key = \"sk-verysecret\"\n", []string{":2: providers.x.api_key: unknown key; keys do not stand in this file: name the secret of the vault in key_secret"}},
 		"provider's name":     {"[providers.My_Host]\nkind = \"openai\"\n", []string{":1: providers.My_Host: a provider's name is 1 to 32 of a-z"}},
 		"below a provider":    {"[providers.x.y]\na = 1\n", []string{":1: providers.x.y: unknown section"}},
 		"value for a section": {"server = 5\nproviders = 1\ncatalog = 2\nproviders2 = 3", []string{":1: server: a value where a section belongs", ":2: providers: a value", ":3: catalog: a value", ":4: providers2: unknown key"}},

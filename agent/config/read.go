@@ -273,7 +273,7 @@ func (f *fileReader) stranger(path []string, offset int, what string) {
 	leaf := strings.ToLower(path[len(path)-1])
 	sep := func(word string) bool { return strings.Contains(leaf, word) }
 	if slices.ContainsFunc([]string{"key", "token", "secret", "password"}, sep) && len(path) > 1 && path[0] == "providers" {
-		what += "; keys do not stand in this file: name the variable in key_env or the file in key_file"
+		what += "; keys do not stand in this file: name the secret of the vault in key_secret, the variable in key_env or the file in key_file"
 	} else {
 		what += didYouMean(f.schema.suggest(key))
 	}

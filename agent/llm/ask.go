@@ -33,9 +33,10 @@ func (p *Providers) ListModelsAt(ctx context.Context, s Settings) ([]agent.Model
 func (p *Providers) list(ctx context.Context, one *provider, limit time.Duration) ([]agent.ModelInfo, error) {
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
+	ctx, bears := wear(ctx, "")
 	models, err := one.client.Models(ctx)
 	if err != nil {
-		return nil, Wrap(one.hide(TransportFault(err)), agent.ModelRef{Provider: one.settings.Name})
+		return nil, Wrap(bears.hide(TransportFault(err)), agent.ModelRef{Provider: one.settings.Name})
 	}
 	out := make([]agent.ModelInfo, 0, len(models))
 	p.mu.Lock()

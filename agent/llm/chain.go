@@ -104,7 +104,7 @@ func (r *run) ask(ctx context.Context, l link, next *agent.ModelRef) (over bool)
 		if a.broke || a.err == nil {
 			return true
 		}
-		fault := l.provider.hide(r.fault(ctx, a.err, l.info.Ref))
+		fault := a.bears.hide(r.fault(ctx, a.err, l.info.Ref))
 		level := slog.LevelWarn
 		if fault.Kind == FaultCancelled { // the person stopped it
 			level = slog.LevelDebug
@@ -120,7 +120,7 @@ func (r *run) ask(ctx context.Context, l link, next *agent.ModelRef) (over bool)
 			switch {
 			case again:
 				attempt.Wait = wait
-			case !a.begun:
+			case !a.begun && fault.Kind != FaultLocked:
 				attempt.Next = next
 			}
 			if !r.announce(attempt) {
@@ -129,6 +129,10 @@ func (r *run) ask(ctx context.Context, l link, next *agent.ModelRef) (over bool)
 		}
 		if a.begun || fault.Kind == FaultCancelled {
 			r.yield(agent.Delta{}, Wrap(fault, l.info.Ref))
+			return true
+		}
+		if fault.Kind == FaultLocked {
+			r.yield(agent.Delta{}, r.locked(fault))
 			return true
 		}
 		if !again {
@@ -140,6 +144,16 @@ func (r *run) ask(ctx context.Context, l link, next *agent.ModelRef) (over bool)
 			return true
 		}
 	}
+}
+
+// locked ends the stream with the question for the vault, wherever in the chain the model stands: none that comes after it is asked in its
+// place, for that would be a choice of account and price which the person did not make.
+func (r *run) locked(f *Fault) error {
+	err := Wrap(f, f.Model)
+	if r.first != nil {
+		err.Public = r.first.Public() + " " + fmt.Sprintf("%s could stand in, but its key lies in the vault, which is locked. Unlock it, and the answer comes.", f.Model)
+	}
+	return err
 }
 
 func (r *run) announce(a agent.Attempt) bool {
@@ -195,6 +209,7 @@ func pause(ctx context.Context, d time.Duration) error {
 type attemptRun struct {
 	*run
 	link  link
+	bears *worn
 	begun bool // a delta of content has been passed on
 	broke bool // the caller wants no more
 	err   error
@@ -205,6 +220,7 @@ type attemptRun struct {
 
 func (a *attemptRun) stream(ctx context.Context) {
 	settings := a.link.provider.settings
+	ctx, a.bears = wear(ctx, a.link.info.Ref.String())
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	watch := newWatch(cancel, settings.FirstToken)

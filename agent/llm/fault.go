@@ -16,6 +16,8 @@ type FaultKind string
 const (
 	FaultContext     FaultKind = "context_length" // the conversation is longer than the model's window
 	FaultNoKey       FaultKind = "no_key"         // no key is set, or its file cannot be used
+	FaultLocked      FaultKind = "locked"         // the key lies in the vault, which is locked: nothing was sent
+	FaultKept        FaultKind = "kept"           // the vault does not let the key go there: nothing was sent
 	FaultAuth        FaultKind = "auth"           // the key is refused
 	FaultDenied      FaultKind = "denied"         // the key is good but may not do this
 	FaultQuota       FaultKind = "quota"          // credit or a spending limit is used up
@@ -93,7 +95,9 @@ func (f *Fault) Code() agent.Code {
 	switch f.Kind {
 	case FaultContext, FaultQuota:
 		return agent.CodeExhausted
-	case FaultNoKey, FaultAuth, FaultDenied:
+	case FaultLocked:
+		return agent.CodeLocked
+	case FaultNoKey, FaultKept, FaultAuth, FaultDenied:
 		return agent.CodeDenied
 	case FaultModel, FaultAddress:
 		return agent.CodeNotFound
@@ -113,7 +117,7 @@ func (f *Fault) Public() string {
 		return text
 	}
 	switch f.Kind {
-	case FaultCancelled, FaultNoKey, FaultTimeout, FaultStall, FaultCut, FaultNotAPI:
+	case FaultCancelled, FaultNoKey, FaultLocked, FaultKept, FaultTimeout, FaultStall, FaultCut, FaultNotAPI:
 		return text
 	}
 	return text + " It said: “" + f.Detail + "”"
@@ -137,6 +141,10 @@ func (f *Fault) sentence(who string) string {
 		return fmt.Sprintf("The conversation is too long for %s. Start a new chat, shorten what you sent, or choose a model with a larger window.", model)
 	case FaultNoKey:
 		return fmt.Sprintf("There is no usable key for %s. Paste one in Settings → Models or set it in the environment.", who) + detailAfter(f.Detail)
+	case FaultLocked:
+		return fmt.Sprintf("The key of %s lies in the vault, which is locked. Unlock it, and the answer comes.", who)
+	case FaultKept:
+		return fmt.Sprintf("The vault does not let the key of %s go there. Check in the vault where it may go.", who)
 	case FaultAuth:
 		return fmt.Sprintf("%s does not accept the key. Check it in Settings → Models.", capital)
 	case FaultDenied:

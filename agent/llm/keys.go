@@ -1,6 +1,7 @@
 package llm
 
 import (
+	"context"
 	"fmt"
 	"io"
 	"os"
@@ -18,6 +19,7 @@ type KeyPlace string
 const (
 	KeyNone        KeyPlace = ""            // there is none
 	KeyPasted      KeyPlace = "pasted"      // typed into the page; in memory until Ash ends
+	KeyVault       KeyPlace = "vault"       // a secret of the vault that the settings name
 	KeyFile        KeyPlace = "file"        // a file named in the settings
 	KeyEnvironment KeyPlace = "environment" // an environment variable
 )
@@ -25,19 +27,22 @@ const (
 // KeyOrigin tells a person where a provider's key comes from, never the key.
 type KeyOrigin struct {
 	Place   KeyPlace
-	Name    string // the file's path or the variable's name
+	Name    string // the secret's name, the file's path or the variable's name
+	Locked  bool   // it lies in the vault, which is locked: nobody knows whether all is well
 	Problem string // why the place that should hold a key cannot be used; "" when all is well
 }
 
 // maxKey bounds a key, in bytes; the longest real ones are tokens of about 2 KB.
 const maxKey = 8 << 10
 
-// Keys finds the keys of providers: pasted ones first, then the file the settings name, then the
-// environment. It never logs one. Use NewKeys; safe for use by many goroutines.
+// Keys finds the keys of providers: pasted ones first, then the secret of the vault that the settings name, then the file they name, then the
+// environment. A place that the settings name and that fails is a problem; the next is not tried, for it may hold the key of another account.
+// It never logs a key. Use NewKeys; safe for use by many goroutines.
 type Keys struct {
 	env    func(string) (string, bool)
 	mu     sync.RWMutex
 	pasted map[string]string
+	vault  Vault
 }
 
 // NewKeys makes a Keys that reads the environment with env; nil is os.LookupEnv.
@@ -65,14 +70,28 @@ func (k *Keys) Paste(provider, key string) error {
 	return nil
 }
 
-// Origin says where the key of a provider would come from now.
+// Origin says where the key of a provider would come from now. It uses nothing.
 func (k *Keys) Origin(s Settings) KeyOrigin {
+	vault, pasted := k.known(s.Name)
+	switch {
+	case pasted != "":
+		return KeyOrigin{Place: KeyPasted}
+	case s.KeySecret != "":
+		return vaultOrigin(vault, s)
+	}
 	_, origin := k.find(s)
 	return origin
 }
 
 // key returns the key for a request, "" when none is needed. Errors are *Fault.
-func (k *Keys) key(s Settings) (string, error) {
+func (k *Keys) key(ctx context.Context, s Settings) (string, error) {
+	vault, pasted := k.known(s.Name)
+	switch {
+	case pasted != "":
+		return pasted, nil
+	case s.KeySecret != "":
+		return fromVault(ctx, vault, s)
+	}
 	key, origin := k.find(s)
 	if origin.Problem != "" {
 		return "", NewFault(FaultNoKey, origin.Problem, nil)
@@ -83,13 +102,14 @@ func (k *Keys) key(s Settings) (string, error) {
 	return key, nil
 }
 
-func (k *Keys) find(s Settings) (string, KeyOrigin) {
+func (k *Keys) known(provider string) (v Vault, pasted string) {
 	k.mu.RLock()
-	key := k.pasted[s.Name]
-	k.mu.RUnlock()
-	if key != "" {
-		return key, KeyOrigin{Place: KeyPasted}
-	}
+	defer k.mu.RUnlock()
+	return k.vault, k.pasted[provider]
+}
+
+// find looks in the file that the settings name, and in the environment.
+func (k *Keys) find(s Settings) (string, KeyOrigin) {
 	if s.KeyFile != "" {
 		key, err := readKeyFile(s.KeyFile)
 		o := KeyOrigin{Place: KeyFile, Name: s.KeyFile}

@@ -37,7 +37,7 @@ func TestKeysFromEnvironment(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			k := NewKeys(all)
-			key, err := k.key(tc.settings)
+			key, err := k.key(t.Context(), tc.settings)
 			if key != tc.key || k.Origin(tc.settings) != tc.origin {
 				t.Errorf("got %q from %+v (%v)", key, k.Origin(tc.settings), err)
 			}
@@ -46,7 +46,7 @@ func TestKeysFromEnvironment(t *testing.T) {
 }
 
 func TestMissingKeyIsAFault(t *testing.T) {
-	_, err := NewKeys(noEnv).key(Settings{Name: "openai", Kind: "openai"})
+	_, err := NewKeys(noEnv).key(t.Context(), Settings{Name: "openai", Kind: "openai"})
 	if f := FaultOf(err); f == nil || f.Kind != FaultNoKey || !strings.Contains(f.Public(), "OPENAI_API_KEY") {
 		t.Errorf("got %v", err)
 	}
@@ -58,7 +58,7 @@ func TestPastedKeyComesFirst(t *testing.T) {
 	if err := k.Paste("openai", "  sk-pasted\n"); err != nil {
 		t.Fatal(err)
 	}
-	if key, _ := k.key(s); key != "sk-pasted" || k.Origin(s).Place != KeyPasted {
+	if key, _ := k.key(t.Context(), s); key != "sk-pasted" || k.Origin(s).Place != KeyPasted {
 		t.Errorf("got %q", key)
 	}
 	if err := k.Paste("openai", "two words"); err == nil || strings.Contains(err.Error(), "two words") {
@@ -67,7 +67,7 @@ func TestPastedKeyComesFirst(t *testing.T) {
 	if err := k.Paste("openai", ""); err != nil {
 		t.Fatal(err)
 	}
-	if key, _ := k.key(s); key != "sk-env" {
+	if key, _ := k.key(t.Context(), s); key != "sk-env" {
 		t.Errorf("after forgetting: %q", key)
 	}
 }
@@ -100,7 +100,7 @@ func TestKeyFile(t *testing.T) {
 			}
 			k := NewKeys(env("OPENAI_API_KEY", "sk-env"))
 			s := Settings{Name: "o", Kind: "openai", KeyFile: tc.path}
-			key, err := k.key(s)
+			key, err := k.key(t.Context(), s)
 			o := k.Origin(s)
 			if key != tc.key || o.Place != KeyFile || !strings.Contains(o.Problem, tc.problem) || (o.Problem == "") != (tc.problem == "") {
 				t.Errorf("got %q, %+v", key, o)

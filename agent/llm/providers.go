@@ -48,13 +48,12 @@ type setup struct {
 type provider struct {
 	settings Settings
 	client   Client
-	secret   func() string // the key in use, "" for none
 	close    func()
 }
 
-// hide takes the provider's key out of what its server said, whatever the key looks like.
-func (p *provider) hide(f *Fault) *Fault {
-	key := p.secret()
+// hide takes the key of a call out of what the server said, whatever the key looks like.
+func (w *worn) hide(f *Fault) *Fault {
+	key := w.secret()
 	if len(key) < minSecret {
 		return f
 	}
@@ -151,9 +150,13 @@ func (p *Providers) provider(s Settings) (*provider, error) {
 	client := newHTTPClient(s)
 	made, err := dialect(Connection{
 		Settings: s,
-		Key:      func(context.Context) (string, error) { return p.keys.key(s) },
-		HTTP:     client,
-		Logger:   p.logger,
+		Key: func(ctx context.Context) (string, error) {
+			key, err := p.keys.key(ctx, s)
+			wornBy(ctx).note(key)
+			return key, err
+		},
+		HTTP:   client,
+		Logger: p.logger,
 	})
 	if err != nil {
 		var e *agent.Error
@@ -162,11 +165,7 @@ func (p *Providers) provider(s Settings) (*provider, error) {
 		}
 		return nil, agent.Wrap(agent.CodeInvalid, err, "Provider %s cannot be set up: check its settings.", s.Name)
 	}
-	secret := func() string {
-		key, _ := p.keys.find(s)
-		return key
-	}
-	return &provider{settings: s, client: made, secret: secret, close: client.CloseIdleConnections}, nil
+	return &provider{settings: s, client: made, close: client.CloseIdleConnections}, nil
 }
 
 // ParseRef reads "provider/name"; a bare "provider" names the model of the same name, as "offline" does.

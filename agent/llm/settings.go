@@ -16,12 +16,13 @@ import (
 
 // Settings describe one provider as the person configured it.
 type Settings struct {
-	Name    string            // as in "name/model"; no slash, at most 64 bytes
-	Kind    string            // a vendor (see VendorOf) or a dialect's name
-	BaseURL string            // "" is the vendor's own address
-	KeyFile string            // file that holds the key; must be 0600 and the person's own
-	KeyEnv  string            // environment variable that holds the key; "" is the vendor's usual one
-	Headers map[string]string // sent with every request, for gateways that want them
+	Name      string            // as in "name/model"; no slash, at most 64 bytes
+	Kind      string            // a vendor (see VendorOf) or a dialect's name
+	BaseURL   string            // "" is the vendor's own address
+	KeySecret string            // secret of the vault that holds the key; it goes before the file
+	KeyFile   string            // file that holds the key; must be 0600 and the person's own
+	KeyEnv    string            // environment variable that holds the key; "" is the vendor's usual one
+	Headers   map[string]string // sent with every request, for gateways that want them
 
 	Connect    time.Duration // to open a connection; 0 is 10 s
 	FirstToken time.Duration // from request to first delta; 0 is 2 min, 5 min for a server on this machine
@@ -47,7 +48,7 @@ const (
 type Connection struct {
 	Settings Settings
 	// Key returns the provider's key, "" when it needs none. It is asked anew for each
-	// request, so that a key pasted a moment ago counts. The error is a *Fault (FaultNoKey).
+	// request, so that a key pasted a moment ago counts, right before it is sent. The error is a *Fault (FaultNoKey, FaultLocked, FaultKept).
 	Key    func(ctx context.Context) (string, error)
 	HTTP   *http.Client
 	Logger *slog.Logger

@@ -37,6 +37,15 @@ func (v *Vault) Use(ctx context.Context, r Request) (value []byte, err error) {
 	return value, nil
 }
 
+// Check returns the error that Use would return for a request, apart from damage to the file and the access log; nothing is used or recorded,
+// and the idle time goes on.
+func (v *Vault) Check(_ context.Context, r Request) error {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	_, err := v.allowed(r)
+	return err
+}
+
 func (v *Vault) use(ctx context.Context, r Request) ([]byte, error) {
 	value, extra, err := v.fetch(r)
 	if err != nil || !extra {
@@ -62,23 +71,9 @@ func (v *Vault) use(ctx context.Context, r Request) ([]byte, error) {
 func (v *Vault) fetch(r Request) (value []byte, extra bool, err error) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	if err := v.ready(); err != nil {
+	ver, err := v.allowed(r)
+	if err != nil {
 		return nil, false, err
-	}
-	if err := v.sound(); err != nil {
-		return nil, false, err
-	}
-	i, there := v.index.find(r.Name)
-	if !there {
-		return nil, false, notThere(r.Name)
-	}
-	e := &v.index.Entries[i]
-	ver := e.Versions[e.at(current)]
-	if !slices.Contains(ver.Users, r.User) {
-		return nil, false, agent.Errorf(agent.CodeDenied, "The secret %s is not for %s. Who may use it is set in the vault.", r.Name, orNobody(r.User))
-	}
-	if !goesTo(ver.Hosts, r.Host) {
-		return nil, false, agent.Errorf(agent.CodeDenied, "The secret %s may not go to %s. Which hosts it may go to is set in the vault.", r.Name, orNowhere(r.Host))
 	}
 	value, err = v.open(r.Name, ver)
 	if err != nil {
@@ -86,6 +81,29 @@ func (v *Vault) fetch(r Request) (value []byte, extra bool, err error) {
 	}
 	v.touch()
 	return value, ver.Extra, nil
+}
+
+// allowed returns the version that a request gets, if it is allowed; v.mu is held.
+func (v *Vault) allowed(r Request) (ver version, err error) {
+	if err := v.ready(); err != nil {
+		return ver, err
+	}
+	if err := v.sound(); err != nil {
+		return ver, err
+	}
+	i, there := v.index.find(r.Name)
+	if !there {
+		return ver, notThere(r.Name)
+	}
+	e := &v.index.Entries[i]
+	ver = e.Versions[e.at(current)]
+	if !slices.Contains(ver.Users, r.User) {
+		return ver, agent.Errorf(agent.CodeDenied, "The secret %s is not for %s. Who may use it is set in the vault.", r.Name, orNobody(r.User))
+	}
+	if !goesTo(ver.Hosts, r.Host) {
+		return ver, agent.Errorf(agent.CodeDenied, "The secret %s may not go to %s. Which hosts it may go to is set in the vault.", r.Name, orNowhere(r.Host))
+	}
+	return ver, nil
 }
 
 func orNobody(user string) string {

@@ -116,7 +116,7 @@ func openApp(ctx context.Context, home string, overrides []config.Override, quie
 	if a.vault, err = a.openVault(); err != nil {
 		return nil, err
 	}
-	if a.providers, err = newProviders(settings, a.builtIn(), a.log); err != nil {
+	if a.providers, err = newProviders(settings, providerKeys{a.vault}, a.builtIn(), a.log); err != nil {
 		return nil, err
 	}
 	if err = os.MkdirAll(filesFolder(settings), 0o700); err != nil {

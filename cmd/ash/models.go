@@ -16,7 +16,10 @@ import (
 )
 
 // newProviders makes the model providers of the settings, with every dialect Ash speaks.
-func newProviders(c config.Config, built offline.Options, log *slog.Logger) (*llm.Providers, error) {
+// Keys that the settings place in the vault are taken from there.
+func newProviders(c config.Config, vault llm.Vault, built offline.Options, log *slog.Logger) (*llm.Providers, error) {
+	keys := llm.NewKeys(nil)
+	keys.UseVault(vault)
 	dialects := map[string]llm.Dialect{
 		"openai":      openai.New,
 		"anthropic":   anthropic.New,
@@ -25,7 +28,7 @@ func newProviders(c config.Config, built offline.Options, log *slog.Logger) (*ll
 		"offline":     offline.New(built),
 	}
 	return llm.New(llm.Options{
-		Providers: providerSettings(c), Order: c.Models.Order, Dialects: dialects,
+		Providers: providerSettings(c), Order: c.Models.Order, Dialects: dialects, Keys: keys,
 		Retry: retry(c), Logger: log,
 	})
 }
@@ -52,7 +55,7 @@ func providerSettings(c config.Config) []llm.Settings {
 func oneProvider(c config.Config, name string) llm.Settings {
 	p := c.Provider(name)
 	s := llm.Settings{
-		Name: name, Kind: p.Kind, BaseURL: p.BaseURL, KeyFile: p.KeyFile, KeyEnv: p.KeyEnv,
+		Name: name, Kind: p.Kind, BaseURL: p.BaseURL, KeySecret: p.KeySecret, KeyFile: p.KeyFile, KeyEnv: p.KeyEnv,
 		Connect: p.ConnectTimeout, FirstToken: p.FirstTokenTimeout, Stall: p.StallTimeout,
 		KeepAlive: p.KeepAlive, Thinking: p.Thinking,
 	}

@@ -179,7 +179,7 @@ func TestCatalogEntriesReachTheModels(t *testing.T) {
 	const name = "anthropic/claude-sonnet-4-5"
 	info := func(toml string) agent.ModelInfo {
 		t.Helper()
-		p, err := newProviders(configured(t, "[models]\norder = [\""+name+"\"]\n"+toml), offline.Options{}, nil)
+		p, err := newProviders(configured(t, "[models]\norder = [\""+name+"\"]\n"+toml), nil, offline.Options{}, nil)
 		must(t, err)
 		t.Cleanup(p.Close)
 		_, m, err := p.Pick(t.Context(), "")
