@@ -127,10 +127,12 @@ func (t *Tokens) Revoke(ctx context.Context, idOrName string) (Token, error) {
 	return Token{}, agent.Errorf(agent.CodeNotFound, "There is no token %q. List them with: ash token list", agent.Clip(wanted, 80))
 }
 
-// Refused says that a request is not let in. It does not say why.
+// Refused says that somebody is not let in. It does not say why.
 type Refused struct {
 	// Wait is how long the caller has to wait before it is looked at again; 0 for not at all.
 	Wait time.Duration
+	// Looked says of a passphrase that it was looked at; without it, the attempt came too early, and counts for nothing.
+	Looked bool
 }
 
 // Error implements error.

@@ -1,0 +1,3 @@
+DROP TABLE door_delays;
+DROP TABLE devices;
+DROP TABLE door_passphrase;
