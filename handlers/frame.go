@@ -143,7 +143,7 @@ func (f *Frame) Problem(c echo.Context, p Problem) error {
 func wayBack(path string) (label, url string) {
 	for _, part := range []struct{ at, label string }{
 		{"/memory/notes", "Back to your notes"}, {"/memory/entities", "Back to people and things"}, {"/memory", "Back to Memory"},
-		{"/inbox", "Back to the inbox"}, {"/tools", "Back to Tools"}, {"/settings", "Back to Settings"},
+		{"/inbox", "Back to the inbox"}, {"/tools", "Back to Tools"}, {"/vault", "Back to the vault"}, {"/settings", "Back to Settings"},
 	} {
 		if strings.HasPrefix(path, part.at+"/") {
 			return part.label, part.at

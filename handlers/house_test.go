@@ -23,6 +23,7 @@ import (
 	"ash/agent/llm/ollama"
 	"ash/agent/llm/openai"
 	"ash/agent/prompt"
+	"ash/agent/vault"
 	"ash/handlers"
 	"ash/static"
 	"ash/store"
@@ -42,6 +43,7 @@ type house struct {
 	config  *config.Book
 	book    *identity.Book
 	llm     *llm.Providers
+	vault   *vault.Vault
 	model   *llmtest.Server
 	tools   *handlers.Tools
 	mind    *mind // nil: memory is not there
@@ -89,6 +91,11 @@ func openWith(t testing.TB, p plan, script ...llmtest.Reply) *house {
 	files, err := attachment.Open(filepath.Join(h.home, "attachments"), attachment.Options{})
 	h.must(err)
 	t.Cleanup(func() { h.must(files.Close()) })
+	h.vault, err = vault.Open(filepath.Join(h.home, "vault"), vault.Options{
+		Anchor: vault.FileMark{Path: filepath.Join(h.home, "vault.mark")}, Log: &vault.FileLog{Path: filepath.Join(h.home, "logs", "vault.jsonl")},
+	})
+	h.must(err)
+	t.Cleanup(func() { h.must(h.vault.Close()) })
 	h.llm, err = llm.New(llm.Options{
 		Providers: providerSettings(settings), Order: settings.Models.Order,
 		Dialects: map[string]llm.Dialect{"openai": openai.New, "ollama": ollama.New, "offline": offline.New(offline.Options{Library: h.store})},
@@ -155,6 +162,7 @@ func (h *house) serve(events *feed.Feed, files *attachment.Store, owner agent.ID
 				Skipped: handlers.SkipMark(filepath.Join(h.home, "setup-skipped")), Own: func() []string { return nil }},
 			Tools:  h.tools,
 			Memory: memory, Notes: notes,
+			Vault:  &handlers.Vault{Frame: frame, Secrets: h.vault, Config: h.config},
 			Later:  &handlers.Later{Frame: frame},
 			Thread: streams.Thread,
 			House:  streams.House,

@@ -19,11 +19,6 @@ func (h *Later) Memory(c echo.Context) error {
 	return h.show(c, "Memory", layouts.Memory, pages.MemoryLater)
 }
 
-// Vault answers GET /vault.
-func (h *Later) Vault(c echo.Context) error {
-	return h.show(c, "Vault", layouts.Vault, pages.VaultLater)
-}
-
 func (h *Later) show(c echo.Context, title string, section layouts.Section, of func(layouts.Page) pages.Later) error {
 	page, err := h.plain(c, title, section)
 	if err != nil {

@@ -141,9 +141,7 @@ func TestGeneralSettings(t *testing.T) {
 	h.browser.Post("/settings/theme", url.Values{"theme": {"plaid"}}).Is(422)
 	h.browser.Get("/settings/about").Is(200).Says("1.2.3").Says("go1.")
 	h.browser.Get("/settings/identity").Is(200).Has(`a[href="/identity/soul"]`)
-	for _, path := range []string{"/memory", "/vault"} {
-		h.browser.Get(path).Is(200).Has("main .later")
-	}
+	h.browser.Get("/memory").Is(200).Has("main .later")
 }
 
 func TestIdentityEditor(t *testing.T) {

@@ -5,7 +5,7 @@ import { readFileSync, writeFileSync } from "node:fs";
 const names = `
 archive archive-restore arrow-down arrow-up brain chevron-down chevron-left chevron-right
 circle-alert circle-check circle-help clock copy cpu download ellipsis file-text fingerprint git-branch globe
-info key-round lock mail message-circle moon palette paperclip pencil pin pin-off play plug
+info key-round lock lock-open mail message-circle moon palette paperclip pencil pin pin-off play plug
 plus refresh-cw rotate-ccw save search settings shield sliders-horizontal sparkles square square-pen sun sun-moon
 terminal trash-2 shield-alert eye-off workflow inbox octagon-x folder box history flask-conical list-filter eye triangle-alert undo-2 user-round wrench x layers arrow-right circle-stop scissors eraser
 hard-drive wallet smartphone activity shield-check scale

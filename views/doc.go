@@ -93,7 +93,11 @@
 //	POST /attachments                         file (one), X-CSRF-Token → components.Chip (with Problem and 4xx when refused)
 //	GET  /search?q=                           pages.Search; from the list (HX-Target div#thread-list): components.Rows
 //	GET  /palette?q=                          components.PaletteResults
-//	GET  /vault                               pages.VaultLater; /memory without memory: pages.MemoryLater
+//	GET  /vault                               pages.Vault; POST /vault/unlock passphrase, back → 303, or 422 with the form; POST /vault/lock
+//	GET  /vault/new?name=                     pages.VaultNew; POST name, value or lines, hosts, users, extra, passphrase (of a vault to be made)
+//	GET  /vault/secret?name=                  pages.VaultOne; POST /vault/rotate value or lines, extra | confirm | revert | bind hosts, users | delete,
+//	                                          each with name → 303, or 422 with what was wrong. No answer ever holds a value.
+//	GET  /memory                              without memory: pages.MemoryLater
 //	GET  /memory?tab=&q=&entity=&source=&status=&from=&until=&after=   pages.Memory; tab=core|facts|episodes|patterns|waiting
 //	GET  /memory/new                          pages.MemoryNew; POST text, kind, about → 303 to the fact, or 422 with the form
 //	GET  /memory/facts/{fact}                 pages.MemoryFact; POST …/correct text, kind, seen (409 with Mine) | expire expires, seen

@@ -331,9 +331,28 @@ func fixtures() map[string]templ.Component {
 		"setup-looking": setup(true).Show(),
 		"search":        pages.Search{Page: page("Search", layouts.Chat), Query: "lisbon", Hits: hits(), Capped: true}.Show(),
 		"failure":       failed.Show(),
-		"vault":         pages.VaultLater(page("Vault", layouts.Vault)).Show(),
+		"vault":         vaultPage().Show(),
+		"vault-none":    pages.Vault{Page: page("Vault", layouts.Vault)}.Show(),
+		"vault-locked":  pages.Vault{Page: page("Vault", layouts.Vault), Exists: true, Incoming: 1, Unlock: components.Unlock{Key: "vault", To: "/vault/unlock", Problem: "That is not the passphrase of the vault.", Phrase: true, CSRF: "token"}}.Show(),
+		"vault-amiss":   pages.Vault{Page: page("Vault", layouts.Vault), Exists: true, Problem: &pages.VaultProblem{Text: "The folder is open to others. Run:", Command: "chmod -R go= /home/me/.ash/vault"}}.Show(),
+		"vault-new":     pages.VaultNew{Page: page("Add a secret", layouts.Vault), Known: []pages.KnownSecret{{Name: "provider/anthropic", Title: "Anthropic"}}, Name: "provider/anthropic", Title: "Anthropic", Hosts: "api.anthropic.com", Problem: "Paste the value: it is empty."}.Show(),
+		"vault-one":     pages.VaultOne{Page: page("tool/brave", layouts.Vault), VaultSecret: vaultSecrets()[1], Now: now, Problem: "There is no such host.", About: "bind"}.Show(),
 		"menu":          pages.ThreadMenu{Page: page("Lisbon", layouts.Chat), Head: components.ThreadHead{ID: thread, Title: "Lisbon in March", CSRF: "token"}}.Show(),
 		"edit":          pages.EditMessage{Page: page("Edit", layouts.Chat), Message: conversation()[0], Form: "f"}.Show(),
 	})
 	return all
+}
+
+func vaultSecrets() []pages.VaultSecret {
+	return []pages.VaultSecret{
+		{Name: "provider/anthropic", Hosts: []string{"api.anthropic.com"}, Users: []string{"provider/anthropic"}, Version: 2, Added: now, Former: true},
+		{Name: "tool/brave", Hosts: []string{"api.search.brave.com"}, Users: []string{"tool/brave"}, Version: 1, Added: now, Waits: true, WaitsAt: now, Extra: true},
+	}
+}
+
+func vaultPage() pages.Vault {
+	return pages.Vault{
+		Page: page("Vault", layouts.Vault), Exists: true, Unlocked: true, Secrets: vaultSecrets(), Since: now, LocksAt: now, Now: now,
+		Notes: []string{"The copy for the recovery phrase is damaged."},
+	}
 }

@@ -25,6 +25,7 @@ type Routes struct {
 	Tools       *handlers.Tools
 	Memory      *handlers.Memory // nil: a page that says what will stand there
 	Notes       *handlers.Notes  // nil with Memory
+	Vault       *handlers.Vault
 	Later       *handlers.Later
 	Thread      echo.HandlerFunc  // the event stream of a page with a conversation
 	House       echo.HandlerFunc  // the event stream of all other pages
@@ -42,7 +43,7 @@ const (
 	page                // pages and forms
 	upload              // forms with files
 	file                // attachments: not compressed, and long ones take their time
-	slow                // handlers that wait for a model server
+	slow                // handlers that wait for a model server, or for a passphrase to be tried
 	stream              // stays open
 	program             // the API: a token instead of session and CSRF token
 )
@@ -60,7 +61,7 @@ const (
 
 // table is every route there is over TCP.
 func (s *Server) table(r Routes) []route {
-	return slices.Concat(s.houseRoutes(r), chatRoutes(r), toolRoutes(r), memoryRoutes(r), settingsRoutes(r), apiRoutes(r.API))
+	return slices.Concat(s.houseRoutes(r), chatRoutes(r), toolRoutes(r), memoryRoutes(r), vaultRoutes(r.Vault), settingsRoutes(r), apiRoutes(r.API))
 }
 
 func (s *Server) houseRoutes(r Routes) []route {
@@ -70,8 +71,6 @@ func (s *Server) houseRoutes(r Routes) []route {
 		{get, "/setup/found", page, r.Setup.Found},
 		{post, "/setup/test", slow, r.Setup.Test},
 		{post, "/setup/skip", page, r.Setup.Skip},
-
-		{get, "/vault", page, r.Later.Vault},
 
 		{get, "/healthz", open, healthz},
 		{get, "/readyz", open, s.readyz},
@@ -188,6 +187,22 @@ func noteRoutes(h *handlers.Notes) []route {
 		{post, "/memory/notes/whose", slow, h.Declare}, // every note of the folder is read
 		{post, "/memory/notes/purge", page, h.Purge},
 		{get, "/memory/notes/state", page, h.State},
+	}
+}
+
+func vaultRoutes(h *handlers.Vault) []route {
+	return []route{
+		{get, "/vault", page, h.Show},
+		{post, "/vault/unlock", slow, h.Open},
+		{post, "/vault/lock", page, h.Lock},
+		{get, "/vault/new", page, h.New},
+		{post, "/vault/new", slow, h.Add},
+		{get, "/vault/secret", page, h.One},
+		{post, "/vault/rotate", slow, h.Rotate},
+		{post, "/vault/confirm", page, h.Confirm},
+		{post, "/vault/revert", page, h.Revert},
+		{post, "/vault/bind", page, h.Bind},
+		{post, "/vault/delete", page, h.Delete},
 	}
 }
 

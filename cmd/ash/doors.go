@@ -73,6 +73,7 @@ func (a *app) routes(address string) web.Routes {
 		},
 		Memory:  mind,
 		Notes:   a.notesPage(frame),
+		Vault:   &handlers.Vault{Frame: frame, Secrets: a.vault, Config: a.config},
 		Later:   &handlers.Later{Frame: frame},
 		Thread:  events.Thread,
 		House:   events.House,

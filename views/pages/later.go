@@ -32,18 +32,3 @@ func MemoryLater(p layouts.Page) Later {
 		Next:  "Write USER.md", URL: "/identity/user",
 	}
 }
-
-// VaultLater is the Vault page of today.
-func VaultLater(p layouts.Page) Later {
-	return Later{
-		Page: p, Icon: components.IconLock, Headline: "Vault",
-		Purpose: "Keys and passwords, encrypted with your passphrase. Tools use them by name; no model ever sees them.",
-		Points: []string{
-			"Each secret with the hosts it may be sent to",
-			"Locked when idle, with a log of every use",
-			"Plain files you can back up",
-		},
-		Today: "This part is not built yet. Keys for models come from the environment or from a file you name, or are pasted under Models and forgotten when Ash ends.",
-		Next:  "See where your keys come from", URL: "/settings/models",
-	}
-}
