@@ -15,6 +15,7 @@ import (
 	"ash/agent/feed"
 	"ash/agent/prompt"
 	"ash/store"
+	"ash/store/storetest"
 )
 
 // script answers model calls one after the other; a call beyond its end is a failure of the test.
@@ -164,6 +165,7 @@ func newHouse(t *testing.T) *house {
 
 func (h *house) open() {
 	h.t.Helper()
+	storetest.Put(h.t, h.path)
 	s, err := store.Open(context.Background(), store.Options{Path: h.path})
 	if err != nil {
 		h.t.Fatal(err)

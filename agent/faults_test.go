@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"iter"
-	"path/filepath"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -15,6 +14,7 @@ import (
 	"ash/agent/feed"
 	"ash/agent/prompt"
 	"ash/store"
+	"ash/store/storetest"
 )
 
 // fault says which call of which method of the store fails, and how many after it.
@@ -422,15 +422,7 @@ func (k *talk) calls(head agent.ID) {
 // TestFaultsOfTheStore lets every call of every method fail in turn, once and for good, in the middle of a
 // conversation with tools, an approval, a queue, a stop, variants and a continuation.
 func TestFaultsOfTheStore(t *testing.T) {
-	real, err := store.Open(context.Background(), store.Options{Path: filepath.Join(t.TempDir(), "ash.db")})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := real.Close(); err != nil {
-			t.Error(err)
-		}
-	})
+	real := storetest.Open(t)
 	sound := newTalk(t, real, fault{})
 	sound.converse()
 	sound.mended()

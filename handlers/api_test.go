@@ -26,6 +26,7 @@ import (
 	"ash/agent/prompt"
 	"ash/handlers"
 	"ash/store"
+	"ash/store/storetest"
 	"ash/web"
 	"ash/web/webtest"
 )
@@ -72,6 +73,7 @@ func openAPI(t testing.TB, change ...func(*handlers.APIParts)) *apiHouse {
 	h := &apiHouse{t: t, home: t.TempDir(), client: &http.Client{Transport: &http.Transport{}, Timeout: 20 * time.Second}, log: &logged{}}
 	t.Cleanup(h.client.CloseIdleConnections)
 	var err error
+	storetest.Put(t, filepath.Join(h.home, "ash.db"))
 	h.store, err = store.Open(context.Background(), store.Options{Path: filepath.Join(h.home, "ash.db")})
 	h.must(err)
 	t.Cleanup(func() { h.must(h.store.Close()) })

@@ -27,6 +27,7 @@ import (
 	"ash/handlers"
 	"ash/static"
 	"ash/store"
+	"ash/store/storetest"
 	"ash/views/markdown"
 	"ash/web"
 	"ash/web/webtest"
@@ -81,6 +82,7 @@ func openWith(t testing.TB, p plan, script ...llmtest.Reply) *house {
 		})
 		h.must(err)
 	}
+	storetest.Put(t, filepath.Join(h.home, "ash.db"))
 	h.store, err = store.Open(ctx, store.Options{Path: filepath.Join(h.home, "ash.db")})
 	h.must(err)
 	t.Cleanup(func() { h.must(h.store.Close()) })

@@ -108,7 +108,7 @@ func TestLedgerHoldsNoText(t *testing.T) {
 	if !hashes[rows[0].Hash] || len(rows[0].Hash) != 64 {
 		t.Errorf("hash is %q", rows[0].Hash)
 	}
-	other := newFixture(t)
+	other := newHome(t)
 	if other.about("", "", "", secret).Hash == rows[0].Hash {
 		t.Error("the hash is the same in every database: it can be guessed")
 	}

@@ -24,7 +24,7 @@ type keeper struct {
 }
 
 func newKeeper(t testing.TB) *keeper {
-	f := newFixture(t)
+	f := newHome(t)
 	return &keeper{f, memory.New(f.Store, memory.Options{})}
 }
 

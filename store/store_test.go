@@ -21,7 +21,20 @@ type fixture struct {
 
 func newFixture(t testing.TB) *fixture {
 	t.Helper()
-	s := openAt(t, filepath.Join(t.TempDir(), "ash.db"))
+	path := filepath.Join(t.TempDir(), "ash.db")
+	lay(t, path)
+	return fixtureAt(t, path)
+}
+
+// newHome is a fixture with an owner and keys that no other has.
+func newHome(t testing.TB) *fixture {
+	t.Helper()
+	return fixtureAt(t, filepath.Join(t.TempDir(), "ash.db"))
+}
+
+func fixtureAt(t testing.TB, path string) *fixture {
+	t.Helper()
+	s := openAt(t, path)
 	f := &fixture{Store: s, t: t, ctx: t.Context()}
 	owner, err := s.Owner(f.ctx)
 	f.ok(err)

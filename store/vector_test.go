@@ -101,12 +101,9 @@ func (m *wordsModel) mustSync(t testing.TB, x *embed.Index) {
 
 func vectorStore(t testing.TB) *Store {
 	t.Helper()
-	s, err := Open(t.Context(), Options{Path: filepath.Join(t.TempDir(), "ash.db")})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = s.Close() })
-	return s
+	path := filepath.Join(t.TempDir(), "ash.db")
+	lay(t, path)
+	return openAt(t, path)
 }
 
 func nearest(t testing.TB, x *embed.Index, query, k int) []int64 {

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"log/slog"
 	"net/netip"
-	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
@@ -16,6 +15,7 @@ import (
 	"ash/agent"
 	"ash/agent/access"
 	"ash/store"
+	"ash/store/storetest"
 )
 
 // house is the tokens of a real store, with a clock that tests move.
@@ -30,11 +30,7 @@ type house struct {
 
 func open(t *testing.T) *house {
 	t.Helper()
-	s, err := store.Open(t.Context(), store.Options{Path: filepath.Join(t.TempDir(), "ash.db")})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = s.Close() })
+	s := storetest.Open(t)
 	h := &house{t: t, store: s, at: time.Date(2026, 5, 31, 12, 0, 0, 0, time.UTC)}
 	h.tokens = access.New(s, access.Options{Now: h.now, Log: slog.New(slog.NewTextHandler(&h.log, &slog.HandlerOptions{Level: slog.LevelDebug}))})
 	return h

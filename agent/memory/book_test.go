@@ -10,6 +10,7 @@ import (
 	"ash/agent"
 	"ash/agent/memory"
 	"ash/store"
+	"ash/store/storetest"
 )
 
 // fixture is a book over a database of its own, with a clock that stands still.
@@ -37,6 +38,7 @@ func newFixture(t testing.TB) *fixture {
 
 func (f *fixture) open() {
 	f.t.Helper()
+	storetest.Put(f.t, f.path)
 	s, err := store.Open(f.ctx, store.Options{Path: f.path})
 	f.ok(err)
 	f.store = s

@@ -14,6 +14,7 @@ import (
 	"ash/agent"
 	"ash/agent/policy"
 	"ash/store"
+	"ash/store/storetest"
 )
 
 // place is a root with files whose origin is kept in a real store.
@@ -27,15 +28,7 @@ type place struct {
 
 func newPlace(t testing.TB) *place {
 	t.Helper()
-	s, err := store.Open(t.Context(), store.Options{Path: filepath.Join(t.TempDir(), "ash.db")})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := s.Close(); err != nil {
-			t.Errorf("close: %v", err)
-		}
-	})
+	s := storetest.Open(t)
 	p := &place{t: t, store: s, root: filepath.Join(t.TempDir(), "files"), own: map[string]bool{}}
 	p.ok(os.MkdirAll(p.root, 0o700))
 	p.restart()

@@ -12,6 +12,7 @@ import (
 	"ash/agent"
 	"ash/agent/policy"
 	"ash/store"
+	"ash/store/storetest"
 )
 
 // world is a conversation before a real store, and the policy that judges its calls.
@@ -31,15 +32,7 @@ func (w *world) PrivateTexts(context.Context, agent.Situation) ([]string, error)
 
 func newWorld(t testing.TB) *world {
 	t.Helper()
-	s, err := store.Open(t.Context(), store.Options{Path: filepath.Join(t.TempDir(), "ash.db")})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := s.Close(); err != nil {
-			t.Errorf("close: %v", err)
-		}
-	})
+	s := storetest.Open(t)
 	w := &world{t: t, store: s, root: t.TempDir(), person: agent.NewID()}
 	w.policy = policy.New(policy.Options{Rules: s, Private: w, Log: s, Root: func(agent.Thread) string { return w.root }})
 	w.thread = w.newThread("")

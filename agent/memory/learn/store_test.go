@@ -12,6 +12,7 @@ import (
 	"ash/agent/memory"
 	"ash/agent/memory/learn"
 	"ash/store"
+	"ash/store/storetest"
 )
 
 // real is memory over a real store, wired as the program does.
@@ -23,6 +24,7 @@ type real struct {
 
 func openReal(t *testing.T, path string) *real {
 	t.Helper()
+	storetest.Put(t, path)
 	s, err := store.Open(t.Context(), store.Options{Path: path})
 	if err != nil {
 		t.Fatal(err)

@@ -2,7 +2,6 @@ package recall_test
 
 import (
 	"fmt"
-	"path/filepath"
 	"slices"
 	"testing"
 	"time"
@@ -11,22 +10,14 @@ import (
 	"ash/agent/memory"
 	"ash/agent/memory/archive"
 	"ash/agent/memory/recall"
-	"ash/store"
+	"ash/store/storetest"
 )
 
 // What was kept is found among hundreds of messages that have more of the question's words, when facts are asked for and when they come
 // first; and words that are one word in two are known.
 func TestFactsAmongMessages(t *testing.T) {
 	ctx := t.Context()
-	s, err := store.Open(ctx, store.Options{Path: filepath.Join(t.TempDir(), "ash.db")})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := s.Close(); err != nil {
-			t.Error(err)
-		}
-	})
+	s := storetest.Open(t)
 	owner, err := s.Owner(ctx)
 	if err != nil {
 		t.Fatal(err)

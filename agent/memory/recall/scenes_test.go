@@ -14,6 +14,7 @@ import (
 	"ash/agent/memory/archive"
 	"ash/agent/memory/recall"
 	"ash/store"
+	"ash/store/storetest"
 )
 
 // asked is a question with the turns that hold its answer.
@@ -124,15 +125,7 @@ func read(t testing.TB, name string) conversation {
 func opened(t testing.TB, list ...conversation) *store.Store {
 	t.Helper()
 	ctx := context.Background()
-	s, err := store.Open(ctx, store.Options{Path: filepath.Join(t.TempDir(), "ash.db")})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := s.Close(); err != nil {
-			t.Error(err)
-		}
-	})
+	s := storetest.Open(t)
 	for _, c := range list {
 		if _, err := s.ImportMessages(ctx, c.turns); err != nil {
 			t.Fatal(err)

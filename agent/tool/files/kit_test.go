@@ -17,6 +17,7 @@ import (
 	"ash/agent/tool"
 	"ash/agent/tool/files"
 	"ash/store"
+	"ash/store/storetest"
 )
 
 // records stands in for package policy: it remembers where contents came from, exactly.
@@ -84,13 +85,15 @@ func newDesk(t testing.TB, adjust ...func(*files.Options)) *desk {
 	dir := t.TempDir()
 	d := &desk{t: t, root: filepath.Join(dir, "root"), records: &records{}}
 	d.ok(os.Mkdir(d.root, 0o755))
-	s, err := store.Open(t.Context(), store.Options{Path: filepath.Join(dir, "db", "ash.db")})
+	database := filepath.Join(dir, "db", "ash.db")
+	storetest.Put(t, database)
+	s, err := store.Open(t.Context(), store.Options{Path: database})
 	d.ok(err)
 	t.Cleanup(func() { d.ok(s.Close()) })
 	d.store = s
 	d.records.own = []string{d.root}
 	d.env = tool.Env{Root: d.root, Thread: agent.Thread{ID: agent.NewID()}}
-	o := files.Options{Provenance: d.records, Versions: s, Folders: func() []files.Folder { return d.folders }}
+	o := files.Options{Provenance: d.records, Versions: d.store, Folders: func() []files.Folder { return d.folders }}
 	for _, f := range adjust {
 		f(&o)
 	}
