@@ -59,17 +59,25 @@ type hurt struct {
 // damaged folder itself must be as it was when the vault was refused as a whole.
 func try(t testing.TB, dir, phrase string) (h hurt) {
 	t.Helper()
+	return tryWays(t, dir, phrase, true)
+}
+
+// tryWays is try, with the way by the phrase or without: a file of a secret is the same to both, so it is not opened by both for each of its bytes.
+func tryWays(t testing.TB, dir, phrase string, both bool) (h hurt) {
+	t.Helper()
 	before := snapshot(t, dir)
 	v, err := vault.Open(dir, vault.Options{}.Quick())
 	must(t, err)
 	defer func() { must(t, v.Close()) }()
-	if err := v.UnlockByPhrase(t.Context(), phrase); err != nil {
-		refused(t, err, agent.CodeDenied, agent.CodeNotFound)
-		same(t, before, snapshot(t, dir))
-		h.phrase = true
-	} else {
-		v.Lock(t.Context())
-		restore(t, dir, before)
+	if both {
+		if err := v.UnlockByPhrase(t.Context(), phrase); err != nil {
+			refused(t, err, agent.CodeDenied, agent.CodeNotFound)
+			same(t, before, snapshot(t, dir))
+			h.phrase = true
+		} else {
+			v.Lock(t.Context())
+			restore(t, dir, before)
+		}
 	}
 	if err := v.Unlock(t.Context(), pass); err != nil {
 		refused(t, err, agent.CodeDenied, agent.CodeNotFound)
@@ -77,6 +85,13 @@ func try(t testing.TB, dir, phrase string) (h hurt) {
 		h.vault = true
 		return h
 	}
+	h.secrets = refusedSecrets(t, v, before)
+	return h
+}
+
+// refusedSecrets returns which secrets of an unlocked vault cannot be had; the others must be right.
+func refusedSecrets(t testing.TB, v *vault.Vault, before map[string]string) (lost []string) {
+	t.Helper()
 	all, err := v.List()
 	must(t, err)
 	for _, info := range all {
@@ -87,27 +102,28 @@ func try(t testing.TB, dir, phrase string) (h hurt) {
 		value, err := v.Use(t.Context(), vault.Request{Name: info.Name, User: info.Users[0], Host: host})
 		if err != nil {
 			refused(t, err, agent.CodeDenied)
-			h.secrets = append(h.secrets, info.Name)
+			lost = append(lost, info.Name)
 			continue
 		}
 		if string(value) != expected(info.Name) {
 			t.Fatalf("%s came out as %q", info.Name, value)
 		}
 	}
-	wrong, err := v.Verify(t.Context())
-	must(t, err)
-	for name := range wrong {
-		if !slices.Contains(h.secrets, name) {
-			h.secrets = append(h.secrets, name) // its former value
-		}
-	}
 	late := len(lateNames(slices.ContainsFunc(sortedNames(before), func(n string) bool { return strings.HasPrefix(n, "new/") })))
 	for _, name := range append(names(), []string{"tool/late", "tool/later"}[:late]...) {
 		if !slices.ContainsFunc(all, func(i vault.Info) bool { return i.Name == name }) {
-			h.secrets = append(h.secrets, name) // not taken in
+			lost = append(lost, name) // not taken in
 		}
 	}
-	return h
+	if len(lost) > 0 {
+		return lost
+	}
+	wrong, err := v.Verify(t.Context())
+	must(t, err)
+	for name := range wrong {
+		lost = append(lost, name) // its former value
+	}
+	return lost
 }
 
 // noticed reports whether damage to file was refused, and nothing but what the file holds.
@@ -165,7 +181,7 @@ func TestEveryByteFlipped(t *testing.T) {
 			}
 			b[i] ^= mask
 			must(t, os.WriteFile(filepath.Join(dir, name), b, 0o600))
-			if err := try(t, dir, phrase).noticed(name); err != nil {
+			if err := tryWays(t, dir, phrase, !strings.Contains(name, "/") || i%32 == 0).noticed(name); err != nil {
 				t.Fatalf("%s, byte %d ^ %02x: %v", name, i, mask, err)
 			}
 			restore(t, dir, whole)
@@ -186,7 +202,7 @@ func TestEveryTruncation(t *testing.T) {
 				cut += "\n"
 			}
 			must(t, os.WriteFile(filepath.Join(dir, name), []byte(cut), 0o600))
-			if err := try(t, dir, phrase).noticed(name); err != nil {
+			if err := tryWays(t, dir, phrase, !strings.Contains(name, "/") || n%32 == 0).noticed(name); err != nil {
 				t.Fatalf("%s, cut to %d of %d: %v", name, n, len(whole[name]), err)
 			}
 			restore(t, dir, whole)

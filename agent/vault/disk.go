@@ -130,6 +130,25 @@ func (d *disk) writeTemp(temp, base string, data []byte) error {
 	return errors.Join(err, f.Close())
 }
 
+// folders makes the folder of a vault and those in it, and makes sure that it is still there after a crash: what is in it syncs itself.
+func (d *disk) folders() error {
+	for _, name := range []string{"", secretsDir, newDir} {
+		if err := d.at("make the folder %q", name); err != nil {
+			return fileError(err, "make", d.path(name))
+		}
+		if err := os.Mkdir(d.path(name), 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
+			return fileError(err, "make", d.path(name))
+		}
+	}
+	if err := d.at("sync the folder of the vault"); err != nil {
+		return fileError(err, "make", d.dir)
+	}
+	if err := syncDir(filepath.Dir(d.dir)); err != nil {
+		return fileError(err, "make", d.dir)
+	}
+	return nil
+}
+
 // remove deletes files that nothing refers to any more.
 func (d *disk) remove(names ...string) error {
 	var failed []error

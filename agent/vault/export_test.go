@@ -23,6 +23,12 @@ func (o Options) UID(fn func() int) Options {
 	return o
 }
 
+// Wake sets how often the idle time is looked at.
+func (o Options) Wake(every time.Duration) Options {
+	o.hooks.wake = every
+	return o
+}
+
 // Now replaces the clock.
 func (o Options) Now(fn func() time.Time) Options {
 	o.hooks.now = fn

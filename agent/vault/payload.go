@@ -94,7 +94,9 @@ func decodeKeys(plain []byte) (*keys, error) {
 		return nil, errPayload // the cause would repeat the key
 	}
 	k.id = id
-	if again := k.encode(); !bytes.Equal(again, plain) {
+	again := k.encode()
+	defer Wipe(again)
+	if !bytes.Equal(again, plain) {
 		return nil, errPayload
 	}
 	return k, nil

@@ -58,6 +58,9 @@ func (v *Vault) rebuild(ctx context.Context, all []string, passphrase []byte) er
 		}
 		identity := refer(name, data)
 		plain, err := v.byPassphrase(passphrase)(ctx, root{Identity: identity})
+		if agent.CodeOf(err) == agent.CodeExhausted {
+			return err
+		}
 		if err != nil {
 			continue
 		}

@@ -63,13 +63,8 @@ func (v *Vault) make(ctx context.Context, k *keys, copied []byte) error {
 	} else if !errors.Is(err, errNone) {
 		return err
 	}
-	for _, name := range []string{"", secretsDir, newDir} {
-		if err := v.disk.at("make the folder %q", name); err != nil {
-			return fileError(err, "make", v.disk.path(name))
-		}
-		if err := os.Mkdir(v.disk.path(name), 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
-			return fileError(err, "make", v.disk.path(name))
-		}
+	if err := v.disk.folders(); err != nil {
+		return err
 	}
 	if err := v.disk.checkFolders(); err != nil {
 		return err
@@ -105,7 +100,7 @@ func (v *Vault) sealKeys(ctx context.Context, plain, passphrase []byte) ([]byte,
 
 // Unlock reads the keys with the passphrase; they stay in memory until Lock, Close or the end of the idle time. What was added
 // while locked is taken in. Errors: CodeDenied for a wrong passphrase and for a vault that is not as it was left,
-// CodeConflict for an earlier copy, CodeNotFound when there is none. After an error nothing has changed.
+// CodeConflict for an earlier copy, CodeNotFound when there is none, CodeExhausted for one that comes too early after many wrong ones. After an error nothing has changed.
 func (v *Vault) Unlock(ctx context.Context, passphrase []byte) error {
 	return v.unlock(ctx, ActionUnlock, v.byPassphrase(passphrase), false)
 }
@@ -147,7 +142,11 @@ func (v *Vault) byPassphrase(passphrase []byte) opener {
 			return nil, err
 		}
 		defer done()
+		if err := v.patient(); err != nil {
+			return nil, err
+		}
 		plain, err := unsealPass(sealed, passphrase)
+		v.tried(err)
 		if errors.Is(err, errWrongKey) {
 			return nil, agent.Wrap(agent.CodeDenied, err, "That is not the passphrase of the vault.")
 		}

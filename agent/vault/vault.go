@@ -36,6 +36,7 @@ type hooks struct {
 	step func(step string) error // stops or fails before a step on the disk
 	uid  func() int              // whose the files have to be
 	now  func() time.Time
+	wake time.Duration // how often the idle time is looked at
 }
 
 // Vault keeps the secrets of one home. It is safe for use by many goroutines; one process has it at a time.
@@ -52,8 +53,12 @@ type Vault struct {
 	notes []string
 	since time.Time // when it was unlocked
 	used  time.Time // last
+	run   time.Time // the same by the clock that only runs while the machine does
 	timer *time.Timer
 	known map[string]string // values by file, for Values
+	ended bool              // closed: another process may have it
+	wrong int               // passphrases in a row that were not it
+	again time.Time         // when the next one is tried
 
 	values atomic.Pointer[[]string] // nil: locked
 }
@@ -84,6 +89,9 @@ func Open(dir string, o Options) (*Vault, error) {
 	if o.hooks.now == nil {
 		o.hooks.now = time.Now
 	}
+	if o.hooks.wake == 0 {
+		o.hooks.wake = wake
+	}
 	if o.Idle == 0 {
 		o.Idle = DefaultIdle
 	}
@@ -108,10 +116,11 @@ func Open(dir string, o Options) (*Vault, error) {
 	}, nil
 }
 
-// Close locks the vault and lets other processes have it.
+// Close locks the vault for good and lets other processes have it. What is being unlocked or changed at this moment is refused.
 func (v *Vault) Close() error {
 	v.mu.Lock()
 	v.drop()
+	v.ended = true
 	v.mu.Unlock()
 	return v.lock.Unlock()
 }
@@ -189,6 +198,9 @@ func (v *Vault) inspect(ctx context.Context) (s Status, err error) {
 // look reads the root without believing it, and refuses a folder that is not as the vault left it. accept lets an older state pass.
 // The error wraps errNone when there is no vault yet, errOlder when it is not the last one there was.
 func (v *Vault) look(ctx context.Context, accept bool) (r root, text []byte, err error) {
+	if v.ended {
+		return r, nil, agent.Errorf(agent.CodeUnavailable, "Ash is ending, so the vault stays closed.")
+	}
 	mark, err := v.mark(ctx)
 	if err != nil {
 		return r, nil, err
@@ -311,22 +323,20 @@ func (v *Vault) ready() error {
 	return nil
 }
 
-// idled compares wall clocks, which go on while a machine sleeps, unlike timers.
+// idled compares wall clocks, which go on while a machine sleeps, and the clock that nobody sets back.
 func (v *Vault) idled() bool {
-	return v.o.Idle > 0 && v.o.hooks.now().Round(0).Sub(v.used) >= v.o.Idle
+	return v.o.Idle > 0 && (v.o.hooks.now().Round(0).Sub(v.used) >= v.o.Idle || time.Since(v.run) >= v.o.Idle)
 }
+
+// wake is how often an unlocked vault looks whether its time ran out: a timer of twelve hours does not run while the machine sleeps.
+const wake = time.Minute
 
 // touch begins the idle time anew.
 func (v *Vault) touch() {
-	v.used = v.o.hooks.now().Round(0)
-	if v.o.Idle <= 0 {
-		return
+	v.used, v.run = v.o.hooks.now().Round(0), time.Now()
+	if v.o.Idle > 0 && v.timer == nil {
+		v.timer = time.AfterFunc(min(v.o.Idle, v.o.hooks.wake), v.expire)
 	}
-	if v.timer == nil {
-		v.timer = time.AfterFunc(v.o.Idle, v.expire)
-		return
-	}
-	v.timer.Reset(v.o.Idle)
 }
 
 // expire is called by the timer.
@@ -335,6 +345,8 @@ func (v *Vault) expire() {
 	over := v.keys != nil && v.idled()
 	if over {
 		v.drop()
+	} else if v.timer != nil {
+		v.timer.Reset(min(v.o.Idle, v.o.hooks.wake))
 	}
 	v.mu.Unlock()
 	if over {
@@ -347,7 +359,7 @@ func (v *Vault) drop() {
 	v.keys.wipe()
 	v.values.Store(nil)
 	v.keys, v.index, v.root, v.notes, v.known = nil, nil, root{}, nil, nil
-	v.since, v.used = time.Time{}, time.Time{}
+	v.since, v.used, v.run = time.Time{}, time.Time{}, time.Time{}
 	if v.timer != nil {
 		v.timer.Stop()
 		v.timer = nil

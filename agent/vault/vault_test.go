@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -294,6 +296,73 @@ func TestIdleLocks(t *testing.T) {
 	}
 	_, err = v2.List()
 	refused(t, err, agent.CodeLocked)
+}
+
+// TestIdleLocksWhoeverSetsTheClock: by itself soon after the machine woke, also when nothing asks for a secret; and when the clock was set back.
+func TestIdleLocksWhoeverSetsTheClock(t *testing.T) {
+	var ahead atomic.Int64
+	clock := func() time.Time { return time.Now().Add(time.Duration(ahead.Load())) }
+	slept, _ := made(t, vault.Options{Idle: time.Hour}.Now(clock).Wake(5*time.Millisecond))
+	ahead.Store(int64(2 * time.Hour))
+	back, _ := made(t, vault.Options{Idle: 300 * time.Millisecond}.Now(clock).Wake(5*time.Millisecond))
+	ahead.Store(int64(-24 * time.Hour))
+	deadline := time.Now().Add(10 * time.Second)
+	for _, v := range []*vault.Vault{back, slept} {
+		if v == slept {
+			ahead.Store(int64(26 * time.Hour))
+		}
+		for v.Values() != nil {
+			if time.Now().After(deadline) {
+				t.Fatal("did not lock by itself")
+			}
+			time.Sleep(5 * time.Millisecond)
+		}
+	}
+}
+
+// TestClosedIsClosed: what was under way when the vault was closed does not open it again, for another process may have it.
+func TestClosedIsClosed(t *testing.T) {
+	v, dir := made(t, vault.Options{})
+	must(t, v.Close())
+	before := snapshot(t, dir)
+	refused(t, v.Unlock(t.Context(), pass), agent.CodeUnavailable)
+	refused(t, v.Repair(t.Context(), pass), agent.CodeUnavailable)
+	refused(t, v.ChangePassphrase(t.Context(), pass, other), agent.CodeUnavailable)
+	_, err := v.Put(t.Context(), vault.Secret{Name: "tool/late", Value: []byte("late")})
+	refused(t, err, agent.CodeUnavailable)
+	same(t, before, snapshot(t, dir))
+}
+
+// TestWrongPassphrasesCostTime: whoever sits at a page that is signed in gets a few tries, then one at a time with waits between, however many ask at once.
+func TestWrongPassphrasesCostTime(t *testing.T) {
+	v, _ := made(t, vault.Options{})
+	v.Lock(t.Context())
+	var denied, early atomic.Int64
+	var all sync.WaitGroup
+	for range 40 {
+		all.Go(func() {
+			switch agent.CodeOf(v.Unlock(t.Context(), other)) {
+			case agent.CodeDenied:
+				denied.Add(1)
+			case agent.CodeExhausted:
+				early.Add(1)
+			}
+		})
+	}
+	all.Wait()
+	if denied.Load() > 6 || early.Load() < 34 { // the sixth may come a second later
+		t.Errorf("%d tried, %d put off", denied.Load(), early.Load())
+	}
+	refused(t, v.Unlock(t.Context(), pass), agent.CodeExhausted) // or the answer would tell that it was right
+	deadline := time.Now().Add(10 * time.Second)
+	for v.Unlock(t.Context(), pass) != nil {
+		if time.Now().After(deadline) {
+			t.Fatal("the owner waits for ever")
+		}
+		time.Sleep(50 * time.Millisecond)
+	}
+	v.Lock(t.Context())
+	refused(t, v.Unlock(t.Context(), other), agent.CodeDenied) // counted anew
 }
 
 func TestWithoutALogNothingIsHandedOut(t *testing.T) {
