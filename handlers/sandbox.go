@@ -19,10 +19,7 @@ func (h *Tools) sandbox(c echo.Context) (pages.Sandbox, error) {
 	defer done()
 	st := h.Sandbox.Status(ctx)
 	out := pages.Sandbox{Ready: st.Ready, Problem: st.Problem, Notes: st.Notes, CSRF: Token(c)}
-	out.Engine = strings.TrimSpace(st.Name + " " + st.Version)
-	if out.Engine == "" {
-		out.Engine = st.Engine
-	}
+	out.Engine = engineWords(st)
 	add := func(name, value string) {
 		if value != "" {
 			out.Facts = append(out.Facts, pages.Fact{Name: name, Value: value})
@@ -65,6 +62,14 @@ func (h *Tools) sandbox(c echo.Context) (pages.Sandbox, error) {
 		out.Build = &b
 	}
 	return out, nil
+}
+
+// engineWords names what runs commands.
+func engineWords(st sandbox.Status) string {
+	if name := strings.TrimSpace(st.Name + " " + st.Version); name != "" {
+		return name
+	}
+	return st.Engine
 }
 
 // presentBuild presents the image and its making.

@@ -225,13 +225,13 @@ func models() pages.Models {
 }
 
 func general() pages.General {
-	return pages.General{SettingsFrame: frame("general"), File: "~/.ash/config.toml", Groups: []pages.SettingGroup{
-		{Title: "Chat", Settings: []pages.Setting{
+	return pages.General{SettingsFrame: frame("general"), File: "~/.ash/config.toml", Shown: 5, Groups: []pages.SettingGroup{
+		{Section: "chat", Title: "Chat", Settings: []pages.Setting{
 			{Key: "chat.temperature", Doc: "How freely the model chooses its words, 0 to 2. Empty leaves it to the provider.", Kind: pages.SettingNumber, Value: "3", Default: "", Origin: "config.toml", Problem: "chat.temperature must be a number from 0 to 2."},
 			{Key: "chat.max_context_messages", Doc: "At most this many messages of history are sent.", Kind: pages.SettingNumber, Value: "200", Default: "200", Origin: "default"},
 			{Key: "chat.titles", Doc: "Let the model name conversations.", Kind: pages.SettingBool, Value: "true", Default: "true", Origin: "default"},
 		}},
-		{Title: "Server", Settings: []pages.Setting{
+		{Section: "server", Title: "Server", Settings: []pages.Setting{
 			{Key: "server.listen", Doc: "Where the pages are served.", Kind: pages.SettingText, Value: "127.0.0.1:8081", Default: "127.0.0.1:8080", Origin: "ASH_SERVER_LISTEN", Fixed: true, Restart: true},
 			{Key: "log.level", Doc: "How much is written to the log.", Kind: pages.SettingChoice, Value: "info", Default: "info", Choices: []string{"debug", "info", "warn", "error"}, Origin: "default"},
 		}},

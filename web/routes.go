@@ -61,7 +61,16 @@ const (
 
 // table is every route there is over TCP.
 func (s *Server) table(r Routes) []route {
-	return slices.Concat(s.houseRoutes(r), chatRoutes(r), toolRoutes(r), memoryRoutes(r), vaultRoutes(r.Vault), settingsRoutes(r), apiRoutes(r.API))
+	return slices.Concat(
+		s.houseRoutes(r),
+		chatRoutes(r),
+		toolRoutes(r),
+		memoryRoutes(r),
+		vaultRoutes(r.Vault),
+		settingsRoutes(r),
+		settingsParts(r),
+		apiRoutes(r.API),
+	)
 }
 
 func (s *Server) houseRoutes(r Routes) []route {

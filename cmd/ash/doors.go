@@ -59,7 +59,7 @@ func (a *app) routes(address string) web.Routes {
 		Attachments: &handlers.Attachments{Files: a.files},
 		Search:      &handlers.Search{Frame: frame, Memories: memoryFinder{a.mind}},
 		Identity:    &handlers.Identity{Frame: frame, Book: a.book, Tokens: prompt.Tokens},
-		Settings:    &handlers.Settings{Frame: frame, Config: a.config, Book: a.book, Facts: a.facts(time.Now())},
+		Settings:    &handlers.Settings{Frame: frame, Config: a.config, Book: a.book, Facts: a.facts(time.Now()), Meaning: a.meaningState, Sandbox: a.hands.sandbox},
 		Models:      &handlers.Models{Frame: frame, Config: a.config, Providers: a.providers},
 		Setup: &handlers.Setup{
 			Frame: frame, Config: a.config, Providers: a.providers, Prober: a.providers,

@@ -2,7 +2,6 @@ package pages
 
 import (
 	"net/url"
-	"strings"
 	"time"
 
 	"ash/agent"
@@ -78,45 +77,6 @@ type IdentityFile struct {
 	Changed  time.Time // zero: never
 }
 
-// General is Settings → General, generated from the configuration's keys.
-type General struct {
-	SettingsFrame
-	File   string // path of config.toml
-	Groups []SettingGroup
-}
-
-// SettingGroup is a table of config.toml.
-type SettingGroup struct {
-	Title    string
-	Settings []Setting
-}
-
-// SettingKind picks the control for a setting.
-type SettingKind string
-
-// The kinds of setting.
-const (
-	SettingText     SettingKind = "text"
-	SettingNumber   SettingKind = "number"
-	SettingBool     SettingKind = "bool"
-	SettingChoice   SettingKind = "choice"
-	SettingDuration SettingKind = "duration"
-)
-
-// Setting is one key.
-type Setting struct {
-	Key     string // "chat.temperature"
-	Doc     string
-	Kind    SettingKind
-	Value   string
-	Default string
-	Choices []string // of SettingChoice
-	Origin  string   // "default", "config.toml", "ASH_CHAT_TEMPERATURE", "--listen"
-	Fixed   bool     // set by environment or flag: shown, cannot be edited here
-	Restart bool     // takes effect at the next start
-	Problem string   // why the value just sent was refused
-}
-
 // Appearance is Settings → Appearance.
 type Appearance struct{ SettingsFrame }
 
@@ -131,6 +91,7 @@ type About struct {
 	Threads   int
 	Messages  int
 	Started   time.Time
+	Running   time.Duration // since then
 	Spent     agent.MicroDollars // this month
 	SpentNote string
 }
@@ -146,14 +107,18 @@ func (p Provider) path(action string) string {
 	return "/settings/models/" + url.PathEscape(p.Name) + "/" + action
 }
 
-// id is the element of the setting's row.
-func (s Setting) id() string { return "set-" + strings.ReplaceAll(s.Key, ".", "-") }
-
-func (s Setting) defaultText() string {
-	if s.Default == "" {
-		return "empty"
+// uptime says how long something runs, in its two largest units.
+func uptime(d time.Duration) string {
+	day := 24 * time.Hour
+	switch {
+	case d < time.Minute:
+		return "less than a minute"
+	case d < time.Hour:
+		return components.Plural(int(d/time.Minute), "minute", "minutes")
+	case d < day:
+		return components.Plural(int(d/time.Hour), "hour", "hours")
 	}
-	return s.Default
+	return components.Plural(int(d/day), "day", "days") + ", " + components.Plural(int(d%day/time.Hour), "hour", "hours")
 }
 
 func (a Appearance) chosen() layouts.Theme {

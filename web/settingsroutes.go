@@ -1,0 +1,10 @@
+package web
+
+// settingsParts are the sections of Settings beside models, identity and appearance.
+func settingsParts(r Routes) []route {
+	h := r.Settings
+	return []route{
+		{get, "/settings/memory", page, h.Memory},
+		{get, "/settings/tools", page, h.Tools},
+	}
+}
