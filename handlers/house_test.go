@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"ash/agent"
+	"ash/agent/access"
 	"ash/agent/attachment"
 	"ash/agent/config"
 	"ash/agent/feed"
@@ -159,6 +160,7 @@ func (h *house) serve(events *feed.Feed, files *attachment.Store, owner agent.ID
 			Settings: &handlers.Settings{Frame: frame, Config: h.config, Book: h.book, Facts: func(context.Context) (handlers.Facts, error) {
 				return handlers.Facts{Version: "1.2.3", Home: h.home, Started: time.Now()}, nil
 			}},
+			Tokens: &handlers.Tokens{Frame: frame, Tokens: access.New(h.store, access.Options{})},
 			Models: &handlers.Models{Frame: frame, Config: h.config, Providers: h.llm},
 			Setup: &handlers.Setup{Frame: frame, Config: h.config, Providers: h.llm, Prober: h.llm,
 				Skipped: handlers.SkipMark(filepath.Join(h.home, "setup-skipped")), Own: func() []string { return nil }},

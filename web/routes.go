@@ -20,6 +20,7 @@ type Routes struct {
 	Search      *handlers.Search
 	Identity    *handlers.Identity
 	Settings    *handlers.Settings
+	Tokens      *handlers.Tokens
 	Models      *handlers.Models
 	Setup       *handlers.Setup
 	Tools       *handlers.Tools

@@ -6,5 +6,8 @@ func settingsParts(r Routes) []route {
 	return []route{
 		{get, "/settings/memory", page, h.Memory},
 		{get, "/settings/tools", page, h.Tools},
+		{get, "/settings/tokens", page, r.Tokens.Show},
+		{post, "/settings/tokens", page, r.Tokens.Create},
+		{post, "/settings/tokens/:token/revoke", page, r.Tokens.Revoke},
 	}
 }

@@ -60,6 +60,7 @@ func (a *app) routes(address string) web.Routes {
 		Search:      &handlers.Search{Frame: frame, Memories: memoryFinder{a.mind}},
 		Identity:    &handlers.Identity{Frame: frame, Book: a.book, Tokens: prompt.Tokens},
 		Settings:    &handlers.Settings{Frame: frame, Config: a.config, Book: a.book, Facts: a.facts(time.Now()), Meaning: a.meaningState, Sandbox: a.hands.sandbox},
+		Tokens:      &handlers.Tokens{Frame: frame, Tokens: tokens},
 		Models:      &handlers.Models{Frame: frame, Config: a.config, Providers: a.providers},
 		Setup: &handlers.Setup{
 			Frame: frame, Config: a.config, Providers: a.providers, Prober: a.providers,

@@ -91,7 +91,7 @@ type About struct {
 	Threads   int
 	Messages  int
 	Started   time.Time
-	Running   time.Duration // since then
+	Running   time.Duration      // since then
 	Spent     agent.MicroDollars // this month
 	SpentNote string
 }

@@ -26,6 +26,7 @@ func SettingsSections() []SettingsSection {
 		{Slug: "identity", Title: "Identity", Icon: components.IconFingerprint, Hint: "who Ash is, who you are"},
 		{Slug: "memory", Title: "Memory", Icon: components.IconBrain, Hint: "learning, recall, forgetting"},
 		{Slug: "tools", Title: "Tools and sandbox", Icon: components.IconWrench, Hint: "limits, folders, search, commands"},
+		{Slug: "tokens", Title: "Tokens", Icon: components.IconKeyRound, Hint: "programs that use the API", Begins: "Access"},
 		{Slug: "appearance", Title: "Appearance", Icon: components.IconPalette, Hint: "theme, notifications", Begins: "This Ash"},
 		{Slug: "general", Title: "All settings", Icon: components.IconSlidersHorizontal, Hint: "every key of config.toml"},
 		{Slug: "about", Title: "About", Icon: components.IconInfo, Hint: "version, licences"},
