@@ -173,7 +173,11 @@ func (e *Engine) run(ctx context.Context, s Situation, call ToolCall, fresh bool
 		return fmt.Errorf("start call: %w", err)
 	}
 	e.publishCall(call, ToolCallEvent{Call: call})
+	unlocks := e.unlocks()
 	outcome, err := e.protect(ctx, s, call)
+	if e.locked(ctx, err) {
+		return e.restLocked(ctx, call, err, unlocks)
+	}
 	call = e.outcome(ctx, call, outcome, err)
 	storing, done := context.WithTimeout(context.WithoutCancel(ctx), storeTimeout)
 	defer done()

@@ -20,6 +20,7 @@ type conversation struct {
 	cancel context.CancelCauseFunc // ends it; nil at rest
 	ended  chan TurnState          // how the advance came to rest
 	halted bool                    // the kill switch: begin nothing after this turn
+	opened uint64                  // how often the vault had been unlocked when turn began
 
 	owed     TurnState     // how turn came to rest, while the store refuses to take it; "" else
 	refusal  error         // why it does
@@ -140,7 +141,7 @@ func (c *conversation) retired() bool {
 // start advances turn beside the mailbox. known may be nil.
 func (c *conversation) start(turn Turn, known *known) {
 	ctx, cancel := context.WithCancelCause(c.engine.ctx)
-	c.turn, c.cancel = turn, cancel
+	c.turn, c.cancel, c.opened = turn, cancel, c.engine.unlocks()
 	c.engine.publish(c.thread, turn.ID, TurnEvent{Turn: turn})
 	go func() {
 		state, err := protected(c.engine, "turn", c.thread, func() (TurnState, error) { return c.engine.advance(ctx, c.thread, known), nil })
@@ -188,6 +189,8 @@ func (c *conversation) settle(state TurnState) {
 		c.start(*ended.Next, nil)
 	case ended.Turn.State == TurnWaiting:
 		c.recheck(ctx)
+	case ended.Turn.State == TurnFailed && c.engine.unlocks() > c.opened && !c.halted:
+		c.takeUpHere(ctx)
 	case ended.Turn.State == TurnDone:
 		c.engine.nameThread(c.thread)
 	}

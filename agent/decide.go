@@ -55,6 +55,9 @@ func (c *conversation) decide(ctx context.Context, id ID, d Decision, content ..
 	if d.Binding != call.Binding {
 		return ToolCall{}, Errorf(CodeConflict, "What would run has changed since you were asked. Look at it again.")
 	}
+	if call.Locked && d.Approve {
+		return ToolCall{}, Errorf(CodeLocked, "This waits for the vault. Unlock it, and it goes on by itself.")
+	}
 	d.At, d.Reason, d.Answer = c.engine.Now(), c.engine.redact(d.Reason), c.engine.redact(strings.TrimSpace(d.Answer))
 	switch {
 	case !d.Approve:

@@ -17,6 +17,7 @@ type Store interface {
 	CallStore
 	HistoryStore
 	WaitingStore
+	LockedStore
 }
 
 // Settings are the engine's own settings, read anew for every turn.
@@ -40,8 +41,11 @@ type Options struct {
 	Redact    func(text string) string // takes secrets out before the first write; nil: none are known
 	Inspect   Inspect                  // looks for orders in attached files; nil: they are not looked through
 	Settings  func() Settings
-	Logger    *slog.Logger
-	Now       func() time.Time
+	// Unlocks returns how often the vault was unlocked since Ash started; it grows in the instant in which the vault gives its secrets. nil: there
+	// is no vault, and nothing waits for one.
+	Unlocks func() uint64
+	Logger  *slog.Logger
+	Now     func() time.Time
 }
 
 // Inspect looks through a text that came into a thread for instructions to the assistant.

@@ -140,6 +140,7 @@ type house struct {
 	tools    agent.Tools
 	redact   func(string) string
 	inspect  agent.Inspect
+	unlocks  func() uint64 // of the vault; nil: there is none
 	script   *script
 	store    *store.Store
 	feed     *feed.Feed
@@ -172,7 +173,7 @@ func (h *house) open() {
 	}
 	h.store, h.feed = s, feed.New(0)
 	h.engine = agent.NewEngine(agent.Options{
-		Store: s, Prompter: prompt.New(prompt.Options{}), Models: h.script, Publisher: h.feed, Tools: h.tools, Redact: h.redact, Inspect: h.inspect,
+		Store: s, Prompter: prompt.New(prompt.Options{}), Models: h.script, Publisher: h.feed, Tools: h.tools, Redact: h.redact, Inspect: h.inspect, Unlocks: h.unlocks,
 		Settings: func() agent.Settings { return h.settings },
 	})
 }

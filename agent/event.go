@@ -84,6 +84,8 @@ type (
 		Waiting bool // proposals came, were decided or went; Items is empty then
 		Items   []ID
 	}
+	// VaultEvent – the vault was locked or unlocked, or what lies in it changed.
+	VaultEvent struct{ Unlocked bool }
 	// PolicyEvent – a rule decided about a call.
 	PolicyEvent struct {
 		Call    ID
@@ -136,6 +138,9 @@ func (ConfirmResponse) Kind() string { return "confirm_response" }
 
 // Kind implements Event.
 func (MemoryEvent) Kind() string { return "memory" }
+
+// Kind implements Event.
+func (VaultEvent) Kind() string { return "vault" }
 
 // Kind implements Event.
 func (PolicyEvent) Kind() string { return "policy" }

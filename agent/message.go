@@ -214,6 +214,7 @@ type ToolCall struct {
 	Extra      json.RawMessage // provider fields that must go back unchanged (thought signatures)
 	State      CallState
 	Question   bool    // waits for an answer in words rather than an approval
+	Locked     bool    // waits for the vault to be unlocked, and then goes on by itself
 	Why        string  // one sentence: why it asks, or why it was refused
 	Binding    string  // hash of the arguments and target an approval is bound to
 	Effect     *Effect // what it does, as it was shown; nil until policy has spoken

@@ -160,7 +160,7 @@ type Tools interface {
 	Judge(ctx context.Context, s Situation, c ToolCall) (Judgement, error)
 	// Permit makes the standing permission that the person gave together with an approval of c.
 	Permit(ctx context.Context, s Situation, c ToolCall, o Offer) error
-	// Run executes an approved call. Progress may be called from any goroutine until Run returns. Run must return soon after ctx is cancelled.
+	// Run executes an approved call. CodeLocked says that it needs the vault, which is locked, and that nothing has been done. Progress may be called from any goroutine until Run returns. Run must return soon after ctx is cancelled.
 	Run(ctx context.Context, s Situation, c ToolCall, progress func(text string)) (ToolOutcome, error)
 }
 

@@ -18,7 +18,7 @@ const (
 // call presents a tool call in any state.
 func (p presenter) call(c agent.ToolCall) components.Call {
 	out := components.Call{
-		ID: c.ID, Thread: c.Thread, Message: c.Message, Name: c.Name, State: c.State, Question: c.Question,
+		ID: c.ID, Thread: c.Thread, Message: c.Message, Name: c.Name, State: c.State, Question: c.Question, Locked: c.Locked,
 		Why: c.Why, Binding: c.Binding, Exit: c.Exit, Started: p.at(c.Started), Place: p.place, CSRF: p.token,
 		Arguments: visible(arguments(c.Arguments)),
 	}
@@ -34,7 +34,7 @@ func (p presenter) call(c agent.ToolCall) components.Call {
 			out.Title = "A question for you"
 		}
 	}
-	if c.State == agent.CallWaiting && !c.Question {
+	if c.State == agent.CallWaiting && !c.Question && !c.Locked {
 		out.Fields = fields(c.Arguments)
 	}
 	if out.Kind == agent.EffectDelegate {

@@ -24,6 +24,7 @@ type (
 		Tool      string           `json:"tool"`
 		State     agent.CallState  `json:"state"`
 		Question  bool             `json:"question,omitempty"`
+		Locked    bool             `json:"locked,omitempty"` // waits for the vault to be unlocked, not for a decision
 		Why       string           `json:"why,omitempty"`
 		Binding   string           `json:"binding,omitempty"`
 		Arguments json.RawMessage  `json:"arguments"`
@@ -79,7 +80,7 @@ func (e *ControlEvent) call(c agent.ToolCall) {
 
 func controlCall(c agent.ToolCall) *ControlCall {
 	out := &ControlCall{
-		ID: c.ID, Thread: c.Thread, Turn: c.Turn, Tool: c.Name, State: c.State, Question: c.Question, Why: c.Why, Binding: c.Binding,
+		ID: c.ID, Thread: c.Thread, Turn: c.Turn, Tool: c.Name, State: c.State, Question: c.Question, Locked: c.Locked, Why: c.Why, Binding: c.Binding,
 		Arguments: c.Arguments, Output: agent.Clip(agent.Message{Parts: c.Result}.Text(), maxOutput), Exit: c.Exit, From: sources(c.Labels),
 	}
 	if !c.Started.IsZero() && !c.Finished.IsZero() {

@@ -25,6 +25,7 @@ type callRow struct {
 	Name       string          `bun:"name"`
 	State      agent.CallState `bun:"state"`
 	Question   bool            `bun:"question"`
+	Locked     bool            `bun:"locked"`
 	Why        string          `bun:"why"`
 	Binding    string          `bun:"binding"`
 	ExitCode   *int            `bun:"exit_code"`
@@ -71,7 +72,7 @@ func toCall(c agent.ToolCall) (callRow, error) {
 	}
 	row := callRow{
 		ID: c.ID, Thread: c.Thread, Turn: c.Turn, Message: c.Message, Position: c.Index,
-		ProviderID: clean(c.ProviderID), Name: clean(c.Name), State: c.State, Question: c.Question,
+		ProviderID: clean(c.ProviderID), Name: clean(c.Name), State: c.State, Question: c.Question, Locked: c.Locked,
 		Why: clean(c.Why), Binding: clean(c.Binding), ExitCode: c.Exit,
 		Created: micros(c.Created), Started: micros(c.Started), Finished: micros(c.Finished),
 		Labels: labels, Arguments: arguments, Result: result,
@@ -116,7 +117,7 @@ func fromCall(r callRow) (agent.ToolCall, error) {
 	c := agent.ToolCall{
 		ID: r.ID, Thread: r.Thread, Turn: r.Turn, Message: r.Message, Index: r.Position,
 		ProviderID: r.ProviderID, Name: r.Name, Arguments: json.RawMessage(r.Arguments), State: r.State,
-		Question: r.Question, Why: r.Why, Binding: r.Binding, Result: result, Exit: r.ExitCode, Labels: labels,
+		Question: r.Question, Locked: r.Locked, Why: r.Why, Binding: r.Binding, Result: result, Exit: r.ExitCode, Labels: labels,
 		Created: fromMicros(r.Created), Started: fromMicros(r.Started), Finished: fromMicros(r.Finished),
 	}
 	if r.Extra != "" {
@@ -207,7 +208,11 @@ func merge(stored, c agent.ToolCall) agent.ToolCall {
 			stored.Arguments = c.Decision.Arguments
 		}
 	}
-	if c.State == agent.CallWaiting {
+	stored.Locked = c.Locked && c.State == agent.CallWaiting
+	switch {
+	case stored.Locked:
+		stored.Started = time.Time{} // nothing came of it, and what was decided holds
+	case c.State == agent.CallWaiting:
 		stored.Decision = nil // asked again: what was decided before was about something else
 	}
 	if c.Findings != nil {
@@ -222,7 +227,7 @@ func merge(stored, c agent.ToolCall) agent.ToolCall {
 	if c.Labels != nil {
 		stored.Labels = c.Labels
 	}
-	if !c.Started.IsZero() || c.State == agent.CallStarted {
+	if !stored.Locked && !c.Started.IsZero() || c.State == agent.CallStarted {
 		stored.Started = orNow(c.Started)
 	}
 	if c.State.Ended() {
@@ -296,5 +301,5 @@ func updateCall(ctx context.Context, tx bun.IDB, c agent.ToolCall) error {
 		return err
 	}
 	return updateRow(ctx, tx, &row,
-		"state", "question", "why", "binding", "exit_code", "started", "finished", "labels", "decision", "result", "arguments", "effect", "findings")
+		"state", "question", "locked", "why", "binding", "exit_code", "started", "finished", "labels", "decision", "result", "arguments", "effect", "findings")
 }

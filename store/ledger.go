@@ -82,6 +82,8 @@ func (s *Store) entries(event agent.Event) []eventRow {
 			rows[i] = eventRow{Subject: item, State: memoryState(e.Learned)}
 		}
 		return rows
+	case agent.VaultEvent:
+		return []eventRow{s.about("", "", vaultState(e.Unlocked), "")}
 	case agent.AuditEvent:
 		return []eventRow{s.audited(e)}
 	case agent.ProgressEvent:
@@ -95,6 +97,13 @@ func (s *Store) entries(event agent.Event) []eventRow {
 		return []eventRow{row}
 	}
 	return []eventRow{{}}
+}
+
+func vaultState(unlocked bool) string {
+	if unlocked {
+		return "unlocked"
+	}
+	return "locked"
 }
 
 // about makes an entry that stands for a text without holding it.

@@ -13,7 +13,7 @@ import (
 func (s *Store) Unanswered(ctx context.Context, before time.Time) ([]agent.ID, error) {
 	var ids []agent.ID
 	err := s.reader.NewRaw(`SELECT c.id FROM tool_calls c JOIN threads t ON t.id = c.thread
-		WHERE c.state = 'waiting' AND c.question = 0 AND c.created < ? AND t.deleted = 0 ORDER BY c.seq`, micros(before)).Scan(ctx, &ids)
+		WHERE c.state = 'waiting' AND c.question = 0 AND c.locked = 0 AND c.created < ? AND t.deleted = 0 ORDER BY c.seq`, micros(before)).Scan(ctx, &ids)
 	return ids, s.translate(err)
 }
 
@@ -35,6 +35,32 @@ func (s *Store) Orphans(ctx context.Context) ([]agent.ID, error) {
 		JOIN tool_calls c ON c.id = t.parent_call
 		WHERE u.`+active+` AND c.state NOT IN ('proposed', 'waiting', 'approved', 'started') ORDER BY u.seq`).Scan(ctx, &ids)
 	return ids, s.translate(err)
+}
+
+// LockedCalls implements agent.LockedStore.
+func (s *Store) LockedCalls(ctx context.Context) ([]agent.Place, error) {
+	return s.places(ctx, `SELECT c.thread AS thread, c.id AS id FROM tool_calls c JOIN threads t ON t.id = c.thread
+		WHERE c.state = 'waiting' AND c.locked = 1 AND t.deleted = 0 ORDER BY c.seq`)
+}
+
+// LockedReplies implements agent.LockedStore.
+func (s *Store) LockedReplies(ctx context.Context, since time.Time, limit int) ([]agent.Place, error) {
+	return s.places(ctx, `SELECT m.thread AS thread, m.id AS id FROM threads t JOIN messages m ON m.id = t.head
+		WHERE m.state = 'failed' AND m.failure_code = 'locked' AND m.created >= ? AND t.deleted = 0 AND t.parent_call IS NULL
+		ORDER BY m.seq LIMIT ?`, micros(since), max(limit, 1))
+}
+
+func (s *Store) places(ctx context.Context, query string, args ...any) ([]agent.Place, error) {
+	var rows []struct {
+		Thread agent.ID `bun:"thread"`
+		ID     agent.ID `bun:"id"`
+	}
+	err := s.reader.NewRaw(query, args...).Scan(ctx, &rows)
+	out := make([]agent.Place, len(rows))
+	for i, r := range rows {
+		out[i] = agent.Place(r)
+	}
+	return out, s.translate(err)
 }
 
 // below selects the turns that work for turn ?1, itself included: those of the helpers its calls began, and of theirs.

@@ -32,6 +32,7 @@ type Config struct {
 	Sandbox    Sandbox             `key:"sandbox" doc:"Where commands run, and within which limits. Without a sandbox that can hold the limits, commands are off: never on the machine itself."`
 	Memory     Memory              `key:"memory" doc:"What Ash remembers, and how it recalls."`
 	Appearance Appearance          `key:"appearance" doc:"How the pages look."`
+	Vault      Vault               `key:"vault" doc:"Where keys and passwords lie, encrypted, and when it locks."`
 	Log        Log                 `key:"log" doc:"What the server writes to standard error. Secrets never, message text at level debug only."`
 	Providers  map[string]Provider `key:"providers" doc:"A model provider, one section each. NAME (a-z, 0-9 and -) is yours to choose and is the first half of a model's name: NAME/model. A provider Ash knows by name needs a section only for what differs."`
 	Catalog    []CatalogEntry      `key:"catalog" doc:"Facts about a model that the built-in catalog lacks or has wrong, one section each. What an entry leaves out stays as the built-in catalog has it."`
@@ -121,9 +122,10 @@ type Files struct {
 
 // Search is the [search] section.
 type Search struct {
-	Backend string `key:"backend" default:"auto" one_of:"auto brave searxng duckduckgo" doc:"auto takes Brave when there is a key, else SearXNG when it has an address, else DuckDuckGo."`
-	SearXNG string `key:"searxng_url" unset:"no server" sample:"http://127.0.0.1:8888" form:"url" doc:"Your SearXNG server. It must allow the format json."`
-	KeyEnv  string `key:"brave_key_env" default:"BRAVE_API_KEY" form:"env" doc:"Environment variable that holds the key of the Brave Search API."`
+	Backend   string `key:"backend" default:"auto" one_of:"auto brave searxng duckduckgo" doc:"auto takes Brave when there is a key, else SearXNG when it has an address, else DuckDuckGo."`
+	SearXNG   string `key:"searxng_url" unset:"no server" sample:"http://127.0.0.1:8888" form:"url" doc:"Your SearXNG server. It must allow the format json."`
+	KeySecret string `key:"brave_key_secret" unset:"not in the vault" sample:"tool/brave" form:"secret" doc:"Name of the secret of the vault that holds the key of the Brave Search API; it goes before the variable."`
+	KeyEnv    string `key:"brave_key_env" default:"BRAVE_API_KEY" form:"env" doc:"Environment variable that holds the key of the Brave Search API."`
 }
 
 // Sandbox is the [sandbox] section.
@@ -160,6 +162,15 @@ type Memory struct {
 // Appearance is the [appearance] section.
 type Appearance struct {
 	Theme string `key:"theme" default:"system" one_of:"system light dark" doc:"Colours of the pages; system follows the device."`
+}
+
+// Vault is the [vault] section.
+type Vault struct {
+	// Idle is 0 for never.
+	Idle time.Duration `key:"idle" default:"12h" min:"0s" max:"8760h" doc:"After this long without a use the vault locks itself. 0s never."`
+	// PassphraseFile is absolute, or "".
+	PassphraseFile string `key:"passphrase_file" unset:"none" sample:"/run/secrets/ash-vault" form:"path" doc:"File whose first line is the passphrase: Ash unlocks the vault with it when it starts. Only you may be able to read it (mode 0600), and it should not lie on the disk the vault lies on. A relative path stands in the home of Ash."`
+	Keyring        bool   `key:"keyring" default:"false" doc:"Ash unlocks the vault when it starts, with the passphrase that the keyring of your desktop keeps. To switch it on, run: ash vault keyring on."`
 }
 
 // Log is the [log] section.

@@ -175,6 +175,9 @@ func (b *Box) Run(ctx context.Context, s agent.Situation, c agent.ToolCall, prog
 	}
 	defer leave()
 	out, err := tool.Run(ctx, b.env(s, c), c.Arguments, progress)
+	if agent.CodeOf(err) == agent.CodeLocked { // it has done nothing yet: the call rests until the vault is unlocked
+		return agent.ToolOutcome{}, err
+	}
 	if err != nil && ctx.Err() == nil {
 		b.options.Log.Info("tool failed", "tool", c.Name, "call", c.ID, "code", agent.CodeOf(err))
 		b.options.Log.Debug("tool failed", "tool", c.Name, "call", c.ID, "error", err) // may quote what it worked on

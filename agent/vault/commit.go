@@ -63,6 +63,9 @@ func (v *Vault) commit(ctx context.Context, c *change) error {
 	if err != nil {
 		return v.abandon(c, err)
 	}
+	if v.keys == nil { // of a vault that was just made
+		v.unlocks.Add(1)
+	}
 	if v.keys != c.keys {
 		v.keys.wipe()
 	}
@@ -72,6 +75,7 @@ func (v *Vault) commit(ctx context.Context, c *change) error {
 	if v.keys == nil { // learning found a file that is not as it was left
 		return v.ready()
 	}
+	v.changed()
 	v.anchor(ctx)
 	keep := v.files(c.index, next)
 	var gone []string

@@ -263,13 +263,18 @@ func (v *Vault) admit(ctx context.Context, k *keys, accept bool) error {
 			return older(v.disk.dir)
 		}
 	}
-	if v.keys == nil {
+	opened := v.keys == nil
+	if opened {
 		v.since = v.o.hooks.now()
 	}
 	v.keys.wipe()
 	v.keys, v.root, v.index, v.notes = k, r, x, nil
 	v.touch()
 	v.learn()
+	if opened && v.keys != nil {
+		v.unlocks.Add(1)
+		v.changed()
+	}
 	if v.keys == nil { // learning found a file that is not as it was left: a link, another owner
 		return v.ready()
 	}

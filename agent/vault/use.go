@@ -42,8 +42,15 @@ func (v *Vault) Use(ctx context.Context, r Request) (value []byte, err error) {
 func (v *Vault) Check(_ context.Context, r Request) error {
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	_, err := v.allowed(r)
+	ver, err := v.allowed(r)
+	if err == nil && ver.Extra && len(r.Extra) == 0 {
+		return own(r.Name)
+	}
 	return err
+}
+
+func own(name string) error {
+	return agent.Wrap(agent.CodeLocked, ErrOwn, "The secret %s has a passphrase of its own, which is needed each time.", name)
 }
 
 func (v *Vault) use(ctx context.Context, r Request) ([]byte, error) {
@@ -53,7 +60,7 @@ func (v *Vault) use(ctx context.Context, r Request) ([]byte, error) {
 	}
 	defer Wipe(value)
 	if len(r.Extra) == 0 {
-		return nil, agent.Errorf(agent.CodeLocked, "The secret %s has a passphrase of its own, which is needed each time.", r.Name)
+		return nil, own(r.Name)
 	}
 	done, err := v.slowly(ctx)
 	if err != nil {

@@ -60,7 +60,10 @@ type Vault struct {
 	wrong int               // passphrases in a row that were not it
 	again time.Time         // when the next one is tried
 
-	values atomic.Pointer[[]string] // nil: locked
+	next chan struct{} // closed at the next change
+
+	values  atomic.Pointer[[]string] // nil: locked
+	unlocks atomic.Uint64
 }
 
 // Errors that mean more than their code.
@@ -111,7 +114,7 @@ func Open(dir string, o Options) (*Vault, error) {
 		return nil, agent.Errorf(agent.CodeConflict, "Another Ash has the vault %s at this moment. Use that one, or stop it first.", dir)
 	}
 	return &Vault{
-		o: o, lock: lock, slow: make(chan struct{}, 1),
+		o: o, lock: lock, slow: make(chan struct{}, 1), next: make(chan struct{}),
 		disk: &disk{dir: dir, uid: o.hooks.uid(), step: o.hooks.step},
 	}, nil
 }
@@ -334,6 +337,11 @@ const wake = time.Minute
 // touch begins the idle time anew.
 func (v *Vault) touch() {
 	v.used, v.run = v.o.hooks.now().Round(0), time.Now()
+	v.wind()
+}
+
+// wind has the idle time watched.
+func (v *Vault) wind() {
 	if v.o.Idle > 0 && v.timer == nil {
 		v.timer = time.AfterFunc(min(v.o.Idle, v.o.hooks.wake), v.expire)
 	}
@@ -356,6 +364,9 @@ func (v *Vault) expire() {
 
 // drop forgets everything that unlocking yielded.
 func (v *Vault) drop() {
+	if v.keys != nil {
+		defer v.changed()
+	}
 	v.keys.wipe()
 	v.values.Store(nil)
 	v.keys, v.index, v.root, v.notes, v.known = nil, nil, root{}, nil, nil

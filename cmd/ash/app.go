@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/spf13/pflag"
@@ -64,6 +65,8 @@ type app struct {
 	book      *identity.Book
 	files     *attachment.Store
 	vault     *vault.Vault
+	byItself  atomic.Bool // the vault was unlocked last without a person
+	started   time.Time
 	providers *llm.Providers
 	hands     *hands
 	mind      *mind
@@ -83,7 +86,7 @@ type app struct {
 // quiet keeps everything but errors out of the log, for commands that talk on standard error themselves. Tests set up
 // more.
 func openApp(ctx context.Context, home string, overrides []config.Override, quiet bool, setUp ...func(*app)) (_ *app, err error) {
-	a := &app{home: home}
+	a := &app{home: home, started: time.Now()}
 	for _, f := range setUp {
 		f(a)
 	}
@@ -113,7 +116,7 @@ func openApp(ctx context.Context, home string, overrides []config.Override, quie
 	if a.files, err = attachment.Open(filepath.Join(home, "attachments"), attachment.Options{PDF: pdfReader(), Documents: a.readsDocuments, Log: a.log}); err != nil {
 		return nil, err
 	}
-	if a.vault, err = a.openVault(); err != nil {
+	if a.vault, err = a.openVault(settings.Vault); err != nil {
 		return nil, err
 	}
 	if a.providers, err = newProviders(settings, providerKeys{a.vault}, a.builtIn(), a.log); err != nil {
@@ -156,7 +159,7 @@ func (a *app) start() {
 	helping := &helpers{store: a.store, feed: a.feed}
 	a.hands = newHands(material{
 		home: a.home, settings: func() config.Config { return a.config.Current().Config() },
-		store: a.store, private: privateTexts{a.book, a.mind}, secrets: a.vault, mind: a.mind, attachments: a.files, helpers: helping, log: a.log, reach: a.reach,
+		store: a.store, private: privateTexts{a.book, a.mind}, vault: a.vault, mind: a.mind, attachments: a.files, helpers: helping, log: a.log, reach: a.reach,
 	})
 	builder := prompt.New(prompt.Options{
 		Identity: a.book, Memory: a.mind, Blobs: a.files, Redact: a.hands.guard.Redact, Log: a.log,
@@ -169,6 +172,7 @@ func (a *app) start() {
 		Store: a.store, Prompter: builder, Models: a.providers, Publisher: a.feed,
 		Tools: a.hands.box, Redact: a.hands.guard.Redact, Inspect: a.hands.inspector.file,
 		Settings: func() agent.Settings { return engineSettings(a.config.Current().Config()) },
+		Unlocks:  a.vault.Unlocks,
 		Logger:   a.log,
 	})
 	helping.engine = a.engine
@@ -184,6 +188,7 @@ func (a *app) start() {
 	a.beside.Go(func() { a.learnOn(ctx) })
 	a.beside.Go(func() { a.useEmbedder(ctx) })
 	a.beside.Go(func() { a.minders(ctx) })
+	a.beside.Go(func() { a.watchVault(ctx) })
 	a.beside.Go(func() {
 		a.config.Follow(ctx, configPoll, func(err error) {
 			if err != nil {
@@ -199,6 +204,7 @@ func (a *app) start() {
 			return
 		}
 		a.providers.SetRetry(retry(c))
+		a.vault.SetIdle(vaultIdle(c.Vault))
 	})
 }
 

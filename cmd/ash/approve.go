@@ -59,7 +59,12 @@ func (a *asking) add(c handlers.ControlCall) {
 
 // drop takes a call out that needs no decision any more.
 func (a *asking) drop(id agent.ID) {
+	locked := slices.ContainsFunc(a.queue, func(x handlers.ControlCall) bool { return x.ID == id && x.Locked })
 	a.queue = slices.DeleteFunc(a.queue, func(x handlers.ControlCall) bool { return x.ID == id })
+	if a.open == id && locked {
+		a.open = ""
+		fmt.Fprintln(a.terminal.notes)
+	}
 	if a.open == id {
 		a.open = ""
 		fmt.Fprintln(a.terminal.notes, "\n[decided elsewhere]")
@@ -112,8 +117,12 @@ func (a *asking) show() {
 	c := a.queue[0]
 	a.open = c.ID
 	a.printer.rest()
-	if c.Question {
+	switch {
+	case c.Question:
 		fmt.Fprint(t.notes, question(c))
+		return
+	case c.Locked:
+		fmt.Fprintf(t.notes, "\n%s waits for the vault, which is locked. Unlock it in another terminal (ash vault unlock) or in the\nbrowser, and it goes on by itself. n does without it, /later leaves it waiting › ", shown(c.Tool))
 		return
 	}
 	fmt.Fprint(t.notes, approval(c))
@@ -161,7 +170,7 @@ func (a *asking) answer(ctx context.Context, line string) (left bool, err error)
 	switch agent.CodeOf(err) {
 	case "":
 		return false, nil
-	case agent.CodeConflict, agent.CodeInvalid, agent.CodeNotFound: // decided elsewhere, or changed: what waits now is asked anew
+	case agent.CodeConflict, agent.CodeInvalid, agent.CodeNotFound, agent.CodeLocked: // decided elsewhere, or changed: what waits now is asked anew
 		fmt.Fprintln(a.terminal.notes, shown(agent.PublicOf(err)))
 		return false, a.refresh(ctx)
 	}

@@ -25,6 +25,7 @@ import (
 	"ash/agent/tool/subagent"
 	"ash/agent/tool/webfetch"
 	"ash/agent/tool/websearch"
+	"ash/agent/vault"
 	"ash/store"
 )
 
@@ -47,7 +48,7 @@ type material struct {
 	settings    func() config.Config
 	store       *store.Store
 	private     policy.PrivateTexts
-	secrets     guard.Secrets // taken out of all that is written
+	vault       *vault.Vault // its values are taken out of all that is written
 	mind        *mind
 	attachments *attachment.Store
 	helpers     subagent.Helpers
@@ -57,7 +58,7 @@ type material struct {
 
 // newHands wires the tools.
 func newHands(m material) *hands {
-	h := &hands{guard: guard.New(guard.Options{Log: m.log, Secrets: m.secrets})}
+	h := &hands{guard: guard.New(guard.Options{Log: m.log, Secrets: m.vault})}
 	h.inspector = inspector{h.guard, m.store, m.log}
 	root := func(t agent.Thread) string { return threadRoot(t, m.settings()) }
 	h.policy = policy.New(policy.Options{
@@ -162,6 +163,7 @@ func searchOptions(m material, pages *egress.Guarded) websearch.Options {
 		},
 		Backend: func() string { return m.settings().Search.Backend },
 		SearXNG: func() string { return m.settings().Search.SearXNG },
-		Key:     func(context.Context) (string, error) { return os.Getenv(m.settings().Search.KeyEnv), nil },
+		Key:     func(ctx context.Context) (string, error) { return braveKey(ctx, m.vault, m.settings().Search) },
+		HasKey:  func(context.Context) bool { return hasBraveKey(m.settings().Search) },
 	}
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"ash/agent"
+	"ash/agent/config"
 	"ash/agent/vault"
 )
 
@@ -60,8 +61,8 @@ func vaultLog(home string) *vault.FileLog {
 }
 
 // openVault opens the vault of a running Ash. It is locked.
-func (a *app) openVault() (*vault.Vault, error) {
-	return vault.Open(vaultPath(a.home), vault.Options{Anchor: vaultMark(a.home), Log: vaultLog(a.home), Logger: a.log})
+func (a *app) openVault(c config.Vault) (*vault.Vault, error) {
+	return vault.Open(vaultPath(a.home), vault.Options{Idle: vaultIdle(c), Anchor: vaultMark(a.home), Log: vaultLog(a.home), Logger: a.log})
 }
 
 // openVault opens the vault of a home for one command. It is locked, and stays unlocked for as long as the command takes.

@@ -24,6 +24,7 @@ type Call struct {
 	Opaque    bool             // the payload cannot be read
 	State     agent.CallState
 	Question  bool     // waits for an answer in words
+	Locked    bool     // waits for the vault to be unlocked
 	Asked     string   // the question
 	Choices   []string // answers it offers
 	Why       string   // one sentence: why it asks, or why it was refused
@@ -154,6 +155,9 @@ func (c Call) verdict() string {
 	case agent.CallProposed:
 		return "getting ready"
 	case agent.CallWaiting:
+		if c.Locked {
+			return "waiting for the vault"
+		}
 		return "waiting for you"
 	case agent.CallApproved:
 		return "about to run"
@@ -256,7 +260,7 @@ type Batch struct {
 func BatchOf(thread, message agent.ID, calls []Call, csrf string) Batch {
 	b := Batch{Thread: thread, Message: message, CSRF: csrf}
 	for _, c := range calls {
-		if c.waiting() && !c.Question {
+		if c.waiting() && !c.Question && !c.Locked {
 			b.Calls = append(b.Calls, c)
 		}
 	}

@@ -16,19 +16,28 @@ import (
 // maxPatience is the longest wait for a limit that counts requests by the second.
 const maxPatience = 2 * time.Second
 
-func (s *searcher) braveEngine(key string) (engine, error) {
-	if key == "" {
+func (s *searcher) braveEngine(ctx context.Context) (engine, error) {
+	if !s.hasKey(ctx) {
 		return engine{}, agent.Errorf(agent.CodeUnavailable,
 			"Brave Search needs a key, which https://api-dashboard.search.brave.com gives out. Set it where the settings under Search say, or choose another place to search there.")
-	}
-	if strings.ContainsFunc(key, func(r rune) bool { return r <= ' ' || r > '~' }) {
-		return engine{}, agent.Errorf(agent.CodeInvalid, "The key of Brave Search holds characters that no key has. Copy it again.")
 	}
 	base, err := url.Parse(s.brave)
 	if err != nil {
 		return engine{}, agent.Wrap(agent.CodeInternal, err, "Brave Search cannot be asked.")
 	}
-	return engine{name: Brave, title: "Brave Search", base: base, key: key, ask: s.askBrave}, nil
+	return engine{name: Brave, title: "Brave Search", base: base, key: s.braveKey, ask: s.askBrave}, nil
+}
+
+// braveKey takes the key for one search.
+func (s *searcher) braveKey(ctx context.Context) (string, error) {
+	key, err := s.key(ctx)
+	switch {
+	case err != nil:
+		return "", err
+	case key == "" || strings.ContainsFunc(key, func(r rune) bool { return r <= ' ' || r > '~' }):
+		return "", agent.Errorf(agent.CodeInvalid, "The key of Brave Search is empty or holds characters that no key has. Copy it again.")
+	}
+	return key, nil
 }
 
 // braveAnswer is the part that is read of an answer; titles and descriptions are HTML text.
@@ -54,7 +63,11 @@ type braveError struct {
 func (s *searcher) askBrave(ctx context.Context, e engine, query string, count int) ([]result, error) {
 	p := url.Values{"q": {query}, "count": {strconv.Itoa(count)}, "result_filter": {"web"}, "text_decorations": {"false"}}
 	for {
-		r, err := get(ctx, s.o.Client, e, p, "Accept", "application/json", "X-Subscription-Token", e.key)
+		key, err := e.key(ctx)
+		if err != nil {
+			return nil, err
+		}
+		r, err := get(ctx, s.o.Client, e, p, "Accept", "application/json", "X-Subscription-Token", key)
 		if err != nil {
 			return nil, err
 		}

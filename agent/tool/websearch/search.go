@@ -49,8 +49,11 @@ type Options struct {
 	Endpoint func(hostport string) *http.Client
 	Backend  func() string // one of the names above; nil or "" is Auto
 	SearXNG  func() string // base URL; nil or "" for none
-	// Key returns the key of the Brave Search API, "" for none. An error says why it cannot be had now. nil for none.
+	// Key returns the key of the Brave Search API, "" for none, right before it is sent. An error says why it cannot be had now; CodeLocked, that the
+	// vault has to be unlocked first. nil for none.
 	Key func(ctx context.Context) (string, error)
+	// HasKey reports, without using it, whether there is a key or one may lie in the locked vault. nil: Key is asked.
+	HasKey func(ctx context.Context) bool
 }
 
 // Arguments are what the model sends.
@@ -89,12 +92,12 @@ type result struct {
 	title, url, snippet, age string
 }
 
-// engine is a backend, ready to be asked.
+// engine is a backend that can be asked.
 type engine struct {
 	name  string // as in the settings
 	title string // for people
 	base  *url.URL
-	key   string
+	key   func(ctx context.Context) (string, error) // nil: it needs none
 	ask   func(ctx context.Context, e engine, query string, count int) ([]result, error)
 }
 
@@ -109,19 +112,15 @@ func (s *searcher) engine(ctx context.Context) (engine, error) {
 	}
 	switch backend {
 	case Auto:
-		if key, err := s.key(ctx); err == nil && key != "" {
-			return s.braveEngine(key)
+		if s.hasKey(ctx) {
+			return s.braveEngine(ctx)
 		}
 		if searx != "" {
 			return s.searxEngine(searx)
 		}
 		return s.duckEngine()
 	case Brave:
-		key, err := s.key(ctx)
-		if err != nil {
-			return engine{}, err
-		}
-		return s.braveEngine(key)
+		return s.braveEngine(ctx)
 	case SearXNG:
 		return s.searxEngine(searx)
 	case DuckDuckGo:
@@ -136,6 +135,14 @@ func (s *searcher) key(ctx context.Context) (string, error) {
 	}
 	key, err := s.o.Key(ctx)
 	return strings.TrimSpace(key), err
+}
+
+func (s *searcher) hasKey(ctx context.Context) bool {
+	if s.o.HasKey != nil {
+		return s.o.HasKey(ctx)
+	}
+	key, err := s.key(ctx)
+	return err == nil && key != "" || agent.CodeOf(err) == agent.CodeLocked
 }
 
 // Available implements tool.Available.
@@ -175,6 +182,9 @@ func (s *searcher) Run(ctx context.Context, _ tool.Env, a Arguments, _ tool.Prog
 	limited, cancel := context.WithTimeout(ctx, searchTime)
 	defer cancel()
 	found, err := e.ask(limited, e, query, count)
+	if agent.CodeOf(err) == agent.CodeLocked {
+		return agent.ToolOutcome{}, err // nothing was sent
+	}
 	labels := tool.Untrusted("search: " + e.name)
 	switch {
 	case ctx.Err() != nil:

@@ -11,6 +11,7 @@ import (
 	"net/netip"
 	"net/url"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -268,10 +269,9 @@ func TestChoiceOfBackend(t *testing.T) {
 		"auto with a key":        {"", "http://127.0.0.1:8888", some, Brave, ""},
 		"auto with an address":   {Auto, "http://127.0.0.1:8888", none, SearXNG, ""},
 		"auto with nothing":      {Auto, "", nil, DuckDuckGo, ""},
-		"auto, the key locked":   {Auto, "", locked, DuckDuckGo, ""},
-		"brave, the key locked":  {Brave, "", locked, "", "vault is locked"},
+		"auto, the key locked":   {Auto, "", locked, Brave, ""},
+		"brave, the key locked":  {Brave, "", locked, Brave, ""},
 		"brave without a key":    {Brave, "", none, "", "needs a key"},
-		"brave, a torn key":      {Brave, "", func(context.Context) (string, error) { return "a\nb", nil }, "", "characters that no key has"},
 		"searxng, no address":    {SearXNG, "", some, "", "no address yet"},
 		"searxng, a bad address": {SearXNG, "localhost:8888", some, "", "is no web address"},
 		"something else":         {"bing", "", some, "", "no place to search"},
@@ -287,6 +287,26 @@ func TestChoiceOfBackend(t *testing.T) {
 	}
 	if e, err := newSearcher(Options{}).engine(t.Context()); err != nil || e.base.String() != "https://html.duckduckgo.com/html/" {
 		t.Errorf("nothing set: %v, %v", e.base, err)
+	}
+}
+
+// A locked key holds the search up before anything is sent: no other engine takes its place.
+func TestKeyThatCannotBeHad(t *testing.T) {
+	var asked atomic.Int32
+	r := newRig(t, Auto, func(http.ResponseWriter, *http.Request) { asked.Add(1) })
+	r.key = func(context.Context) (string, error) {
+		return "", agent.Errorf(agent.CodeLocked, "The vault is locked.")
+	}
+	if _, err := r.tool().Run(t.Context(), tool.Env{}, json.RawMessage(`{"query":"go"}`), nil); agent.CodeOf(err) != agent.CodeLocked {
+		t.Errorf("locked: %v", err)
+	}
+	r.key = func(context.Context) (string, error) { return "a\nb", nil }
+	out, err := r.tool().Run(t.Context(), tool.Env{}, json.RawMessage(`{"query":"go"}`), nil)
+	if err != nil || !out.Failed || !strings.Contains(out.Content[0].(agent.Text).Text, "characters that no key has") {
+		t.Errorf("a torn key: %+v, %v", out, err)
+	}
+	if asked.Load() > 0 {
+		t.Error("the server was asked")
 	}
 }
 
