@@ -18,7 +18,7 @@ const HomeVariable = "ASH_HOME"
 // A folder that others may enter is closed to them if it is empty or was Ash's before.
 // Errors: CodeDenied for any other such folder, or one that cannot be made; CodeInvalid for something that is no folder.
 func Home(flag string, lookup func(string) (string, bool)) (string, error) {
-	path, err := homePath(flag, lookup)
+	path, err := HomePath(flag, lookup)
 	if err != nil {
 		return "", err
 	}
@@ -40,7 +40,9 @@ func Home(flag string, lookup func(string) (string, bool)) (string, error) {
 	return path, nil
 }
 
-func homePath(flag string, lookup func(string) (string, bool)) (string, error) {
+// HomePath is where Home would find the home of Ash, without a look at it: for commands that tell what is wrong with it. CodeInvalid
+// when there is nowhere.
+func HomePath(flag string, lookup func(string) (string, bool)) (string, error) {
 	path := flag
 	if path == "" {
 		path, _ = lookup(HomeVariable)
