@@ -29,6 +29,7 @@ type Control struct {
 	Memory  ControlMemory               // nil: nothing is recalled or imported
 	Book    *ControlMemories            // nil: ash memory finds nothing
 	Tokens  ControlTokens               // nil: programs have none
+	Doctor  ControlDoctor               // nil: nobody looks
 }
 
 // ControlEngine is what the command line asks of the engine.
@@ -72,6 +73,7 @@ func (h Control) Register(g *echo.Group) {
 	g.POST("/places", h.own)
 	h.memory(g)
 	h.tokens(g)
+	h.doctor(g)
 	if h.Book != nil {
 		h.Book.register(g)
 	}

@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 	"strings"
+
+	"ash/agent"
 )
 
 // Settings are what the check of config.toml sees.
@@ -58,6 +60,9 @@ func (Permissions) Name() string { return "Permissions" }
 // Run implements Check.
 func (p Permissions) Run(ctx context.Context) Finding {
 	list, err := p.Look(ctx)
+	if agent.CodeOf(err) == agent.CodeNotFound {
+		return Finding{Severity: Note, Text: agent.PublicOf(err)}
+	}
 	if err != nil {
 		return unseen(err, "Check that the home of Ash belongs to you and can be read.")
 	}

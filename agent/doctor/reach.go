@@ -24,7 +24,8 @@ type Provider struct {
 	Local  bool   // a server of the person's own
 	Key    func(ctx context.Context) Key
 	Ask    func(ctx context.Context) error // one cheap request; nil asks nothing
-	Really bool                            // the request was answered with words of a model
+	Really bool                            // the request asks a model for words
+	Public bool                            // the request is answered whatever the key
 }
 
 // Name implements Check.
@@ -66,6 +67,8 @@ func (p Provider) Run(ctx context.Context) Finding {
 	switch {
 	case p.Really:
 		return Finding{Severity: OK, Text: "Its model answers." + key}
+	case k.Present && p.Public:
+		return Finding{Severity: OK, Text: "It answers." + key + " Whether it takes the key shows with --full: what was asked, it tells anybody."}
 	case k.Present:
 		return Finding{Severity: OK, Text: "It answers and takes the key from " + k.Place + "."}
 	}

@@ -79,6 +79,7 @@ type app struct {
 	reach     func(netip.AddrPort) bool // tests only: see material
 	stopping  context.CancelFunc        // ends what runs beside: ledger, watching of the config file
 	beside    sync.WaitGroup
+	closing   []func() // ends what the doors began in the background
 }
 
 // openApp takes the home and opens everything in it. The caller closes it.
@@ -260,6 +261,9 @@ func (a *app) close(ctx context.Context) error {
 	var errs []error
 	if a.engine != nil {
 		errs = append(errs, a.rest(ctx))
+		for _, end := range a.closing {
+			end()
+		}
 		a.stopping()
 		a.beside.Wait()
 	}

@@ -36,12 +36,13 @@ func (a *app) routes(address string) web.Routes {
 		Proposals: a.store.ProposalCount,
 		Now:       time.Now, Zone: time.Local,
 	}
+	well := a.newWellness(address)
 	tokens := access.New(a.store, access.Options{Log: a.log})
 	control := handlers.Control{
 		Engine: a.engine, Threads: a.store, Feed: a.feed, Owner: a.owner.ID,
 		Version: versionString(), Address: address,
 		Halt: a.hands.sandbox.Halt, Places: &places{home: a.home, config: a.config},
-		Memory: a.newRemembering(), Book: a.newMemories(), Tokens: tokens,
+		Memory: a.newRemembering(), Book: a.newMemories(), Tokens: tokens, Doctor: well,
 	}
 	mind := &handlers.Memory{
 		Frame: frame, Owner: a.owner.ID, Facts: a.store, Entities: a.store, Names: a.store, Totals: a.store, Recall: memorySearch{a.mind},

@@ -28,6 +28,7 @@ const (
 	exitUsage       = 2   // the command line is wrong
 	exitUnavailable = 3   // the model or the server does not answer
 	exitWaiting     = 4   // it waits for a decision of the person
+	exitWarnings    = 5   // it was looked at, and there is something to see to
 	exitInterrupted = 130 // Ctrl-C
 )
 
@@ -51,6 +52,9 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 	err := root.ExecuteContext(ctx)
 	if err == nil {
 		return exitOK
+	}
+	if quiet := (quietError{}); errors.As(err, &quiet) {
+		return quiet.code
 	}
 	var usage usageError
 	var known *agent.Error
@@ -81,6 +85,11 @@ func exitCode(err error) int {
 	}
 	return exitFailed
 }
+
+// quietError ends a command with an exit code; what there is to say was said.
+type quietError struct{ code int }
+
+func (quietError) Error() string { return "see above" }
 
 // usageError is a mistake on the command line.
 type usageError struct{ error }
@@ -116,6 +125,7 @@ model you choose.
 		memoryCommand(where),
 		tokenCommand(where),
 		vaultCommand(where),
+		doctorCommand(untouchedHome(&home)),
 		guardCommand(),
 		sandboxCommand(where),
 		relayCommand(),
