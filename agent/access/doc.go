@@ -30,7 +30,8 @@
 //     was before, nor this machine itself. Pairing does not wait for them either.
 //   - Sessions are secrets like tokens: 256 random bits, kept as SHA-256, looked up
 //     with each request. They get a new secret now and then; one that was
-//     replaced and turns up again signs its device out.
+//     replaced opens nothing, and signing in with it at hand ends the session of
+//     whoever has its successor.
 //   - A code pairs one device, once, within two minutes, and only when the person
 //     says yes on the screen that showed it. Offers and claims live in memory only.
 //   - Signing out works from the moment it returns, also for streams (Watch).

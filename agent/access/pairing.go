@@ -158,7 +158,7 @@ func (d *Doors) Claim(ctx context.Context, codeOrLink string, a Arrival) (Claim,
 		d.log.WarnContext(ctx, "a pairing code was refused", "from", address(a.From), "wait", wait)
 		return Claim{}, "", &Refused{Looked: true, Wait: wait}
 	}
-	a.Name, a.Agent, a.Former = deviceName(a.Name, a.Agent), cutAgent(a.Agent), ""
+	a.Name, a.Agent = deviceName(a.Name, a.Agent), cutAgent(a.Agent)
 	secret := NewSecret()
 	c := &claim{
 		Claim: Claim{
@@ -277,7 +277,7 @@ func (d *Doors) Collect(ctx context.Context, secret Secret, from netip.Addr) (De
 	}
 	by := c.by
 	by.From = from
-	dev, session, err := d.add(ctx, ByPairing, by, Joining{Limit: MaxDevices})
+	dev, session, err := d.add(ctx, ByPairing, by, "")
 	if err != nil {
 		return Device{}, "", err
 	}

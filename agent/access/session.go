@@ -17,13 +17,7 @@ func (d *Doors) SignIn(ctx context.Context, passphrase []byte, a Arrival) (Devic
 	if err != nil {
 		return Device{}, "", err
 	}
-	join := Joining{Passphrase: kept, Limit: MaxDevices}
-	if hash, ok := a.Former.Hash(); ok {
-		if before, err := d.store.DeviceByHash(ctx, hash); err == nil {
-			join.Former = before.ID
-		}
-	}
-	dev, secret, err := d.add(ctx, ByPassphrase, a, join)
+	dev, secret, err := d.add(ctx, ByPassphrase, a, kept)
 	if agent.CodeOf(err) == agent.CodeConflict { // the passphrase was changed in this instant
 		return Device{}, "", &Refused{Looked: true}
 	}
@@ -34,8 +28,17 @@ func (d *Doors) SignIn(ctx context.Context, passphrase []byte, a Arrival) (Devic
 	return dev, secret, nil
 }
 
-// add makes a device of an arrival.
-func (d *Doors) add(ctx context.Context, how How, a Arrival, join Joining) (Device, Secret, error) {
+// add makes a device of an arrival, in the place of the one that the browser was before; passphrase is the hash that it knew.
+func (d *Doors) add(ctx context.Context, how How, a Arrival, passphrase string) (Device, Secret, error) {
+	join := Joining{Passphrase: passphrase, Limit: MaxDevices}
+	if hash, ok := a.Former.Hash(); ok {
+		switch before, err := d.store.DeviceByHash(ctx, hash); {
+		case err == nil:
+			join.Former = before.ID
+		case agent.CodeOf(err) != agent.CodeNotFound:
+			return Device{}, "", err
+		}
+	}
 	secret := NewSecret()
 	hash, ok := secret.Hash()
 	if !ok {
@@ -85,18 +88,11 @@ func (d *Doors) find(ctx context.Context, secret Secret) (s Session, hash []byte
 		return Session{}, nil, denied()
 	}
 	if !bytes.Equal(hash, s.Hash) && !s.Retired.IsZero() && !now.Before(s.Retired) {
-		return Session{}, nil, d.usedTwice(ctx, s)
+		// Two have it: a copy of the browser's cookies, or a thief's. Whoever signs in next with it ends the other one.
+		d.log.WarnContext(ctx, "a secret that was replaced was used again", "device", s.ID)
+		return Session{}, nil, denied()
 	}
 	return s, hash, nil
-}
-
-// usedTwice ends a session whose former secret turns up after its successor was used: two have it (RFC 9700, 4.14.2).
-func (d *Doors) usedTwice(ctx context.Context, s Session) error {
-	d.log.WarnContext(ctx, "a secret that was replaced was used again: the device is signed out, since somebody else may have it", "device", s.ID)
-	if err := d.SignOut(ctx, s.ID); err != nil && agent.CodeOf(err) != agent.CodeNotFound {
-		return err
-	}
-	return denied()
 }
 
 // Session returns the device of a secret that somebody at an address presents, and notes that it was seen. It is looked up with each
