@@ -81,7 +81,8 @@ func sequence(text string) bool {
 // stand for letters are tried as such.
 func common(text string) bool {
 	leet := strings.NewReplacer("0", "o", "1", "l", "3", "e", "4", "a", "5", "s", "7", "t", "@", "a", "$", "s", "!", "i")
-	for _, form := range []string{text, leet.Replace(text)} {
+	core := strings.TrimFunc(text, func(r rune) bool { return !unicode.IsLetter(r) })
+	for _, form := range []string{text, leet.Replace(text), leet.Replace(core)} {
 		if slices.Contains(often, strings.TrimSpace(form)) || slices.Contains(often, letters(form)) {
 			return true
 		}
@@ -93,7 +94,7 @@ func common(text string) bool {
 			}
 			rest = rest[len(often[i]):]
 		}
-		if rest == "" && letters(form) != "" && utf8.RuneCountInString(letters(form)) < 16 {
+		if rest == "" && letters(form) != "" {
 			return true
 		}
 	}
