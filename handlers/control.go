@@ -30,6 +30,8 @@ type Control struct {
 	Book    *ControlMemories            // nil: ash memory finds nothing
 	Tokens  ControlTokens               // nil: programs have none
 	Doctor  ControlDoctor               // nil: nobody looks
+	Doors   ControlDoors                // nil: ash doors and ash pair find nothing
+	Reach   func() []string             // where other devices reach this server, the best first; nil: nowhere
 }
 
 // ControlEngine is what the command line asks of the engine.
@@ -74,6 +76,7 @@ func (h Control) Register(g *echo.Group) {
 	h.memory(g)
 	h.tokens(g)
 	h.doctor(g)
+	h.doors(g)
 	if h.Book != nil {
 		h.Book.register(g)
 	}

@@ -15,6 +15,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"ash/agent"
+	"ash/agent/access"
 	"ash/agent/attachment"
 	"ash/agent/config"
 	"ash/agent/feed"
@@ -67,6 +68,7 @@ type app struct {
 	vault     *vault.Vault
 	byItself  atomic.Bool // the vault was unlocked last without a person
 	started   time.Time
+	doors     *access.Doors
 	providers *llm.Providers
 	hands     *hands
 	mind      *mind
@@ -110,6 +112,7 @@ func openApp(ctx context.Context, home string, overrides []config.Override, quie
 	if err = a.openStore(ctx); err != nil {
 		return nil, err
 	}
+	a.doors = access.NewDoors(a.store, access.DoorOptions{Log: a.log})
 	settings := a.config.Current().Config()
 	if a.book, err = identity.Open(ctx, settings.Workspace.Path, a.store, identity.Options{Tokens: prompt.Tokens, Log: a.log}); err != nil {
 		return nil, err

@@ -124,6 +124,8 @@ model you choose.
 		recallCommand(where),
 		memoryCommand(where),
 		tokenCommand(where),
+		doorsCommand(where),
+		pairCommand(where),
 		vaultCommand(where),
 		doctorCommand(untouchedHome(&home)),
 		guardCommand(),
