@@ -129,7 +129,7 @@ func (e *Engine) halted(ctx context.Context, thread, turn ID, err error) TurnSta
 		err = errOutOfTime()
 	}
 	e.Logger.Error("turn failed", "thread", thread, "turn", turn, "error", err)
-	e.publish(thread, turn, ErrorEvent{Failure{CodeOf(err), PublicOf(err)}})
+	e.publish(thread, turn, ErrorEvent{FailureOf(err)})
 	return TurnFailed
 }
 
@@ -161,7 +161,7 @@ func overBounds(t Turn, b Bounds, spent time.Duration) *Failure {
 	default:
 		return nil
 	}
-	return &Failure{CodeExhausted, "This turn reached its limit of " + over + ". Continue gives it as much again; the limit is in Settings."}
+	return &Failure{Code: CodeExhausted, Public: "This turn reached its limit of " + over + ". Continue gives it as much again; the limit is in Settings."}
 }
 
 // refuse stores a reply that never came, with the reason, and returns the state that leaves the turn in.

@@ -18,7 +18,7 @@ func (c *conversation) tail(ctx context.Context) (Tail, error) {
 	if tail.Head.State == MessageOpen {
 		cut := tail.Head
 		cut.State, cut.Finished = MessageCut, c.engine.Now()
-		cut.Error = &Failure{CodeUnavailable, "This answer could not be stored to its end."}
+		cut.Error = &Failure{Code: CodeUnavailable, Public: "This answer could not be stored to its end."}
 		if err := c.engine.Store.CloseReply(ctx, cut); err != nil {
 			return Tail{}, err
 		}

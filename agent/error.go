@@ -27,7 +27,18 @@ type Error struct {
 	Code   Code
 	Public string
 	Err    error
+	Need   Need // what would let it go on, where a page can ask for it in place
 }
+
+// Need names what the person can give to let something go on that failed. A page offers it where the failure stands.
+type Need string
+
+// The needs.
+const (
+	NeedMoney Need = "money" // a spending cap is reached: it can be raised
+	NeedKey   Need = "key"   // a provider has no key: one can be pasted
+	NeedVault Need = "vault" // the vault is locked: it can be unlocked
+)
 
 // Error implements error with the text meant for logs.
 func (e *Error) Error() string {
@@ -64,6 +75,15 @@ func CodeOf(err error) Code {
 		return CodeUnavailable
 	}
 	return CodeInternal
+}
+
+// NeedOf returns what the first Error in err's chain needs, "" for nothing in particular.
+func NeedOf(err error) Need {
+	var e *Error
+	if errors.As(err, &e) {
+		return e.Need
+	}
+	return ""
 }
 
 // PublicOf returns the text the person may read about err.

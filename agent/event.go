@@ -102,6 +102,12 @@ type (
 	}
 	// ErrorEvent – a failure the person should read.
 	ErrorEvent struct{ Failure Failure }
+	// SpendEvent – a spending cap is nearly used up, or (Reached) background work stopped at one. Said once.
+	SpendEvent struct {
+		Cap     string
+		Reached bool
+		Text    string
+	}
 	// TurnEvent – a turn changed state.
 	TurnEvent struct{ Turn Turn }
 	// ThreadEvent – a thread was made, renamed, moved to another branch, archived or deleted.
@@ -153,6 +159,9 @@ func (ProgressEvent) Kind() string { return "progress" }
 
 // Kind implements Event.
 func (ErrorEvent) Kind() string { return "error" }
+
+// Kind implements Event.
+func (SpendEvent) Kind() string { return "spend" }
 
 // Kind implements Event.
 func (TurnEvent) Kind() string { return "turn" }

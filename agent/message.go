@@ -55,6 +55,12 @@ type Message struct {
 type Failure struct {
 	Code   Code
 	Public string
+	Need   Need // what would let it go on; "" for nothing in particular
+}
+
+// FailureOf makes what is stored and shown of an error.
+func FailureOf(err error) Failure {
+	return Failure{Code: CodeOf(err), Public: PublicOf(err), Need: NeedOf(err)}
 }
 
 // Text returns the message's text parts, joined by blank lines.

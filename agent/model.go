@@ -68,6 +68,7 @@ type Prompt struct {
 	Tools       []ToolSpec
 	MaxTokens   int      // 0: the model's own limit
 	Temperature *float64 // nil: the provider's default
+	Charge      Charge   // what it is counted as; not sent
 }
 
 // PromptMessage is one message as sent. Tool results are parts of a RoleUser

@@ -22,7 +22,8 @@ const (
 func (e *Engine) reply(ctx context.Context, tail Tail, known *known, s Settings, goOn bool) (TurnState, error) {
 	model, info, err := e.Models.Pick(ctx, tail.Thread.Model)
 	if err != nil {
-		return e.refuse(ctx, tail, &Failure{CodeOf(err), PublicOf(err)}), nil
+		failure := FailureOf(err)
+		return e.refuse(ctx, tail, &failure), nil
 	}
 	asking, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -259,14 +260,14 @@ func (w *replyWriter) conclude(ctx context.Context, failure error) TurnState {
 		return ""
 	case failure == nil:
 		m.State = MessageFailed
-		m.Error = &Failure{CodeUnavailable, "The model answered with nothing. Try again, or choose another model."}
+		m.Error = &Failure{Code: CodeUnavailable, Public: "The model answered with nothing. Try again, or choose another model."}
 		return TurnFailed
 	case errors.Is(cause, errStopped):
 		m.State = MessageStopped
 		return TurnStopped
 	case errors.Is(cause, errClosing):
 		m.State = MessageCut
-		m.Error = &Failure{CodeUnavailable, "Ash was stopped while this was being written."}
+		m.Error = &Failure{Code: CodeUnavailable, Public: "Ash was stopped while this was being written."}
 		return TurnInterrupted
 	case errors.Is(cause, errWallTime):
 		failure = errOutOfTime()
@@ -275,7 +276,8 @@ func (w *replyWriter) conclude(ctx context.Context, failure error) TurnState {
 	if empty {
 		m.State = MessageFailed
 	}
-	m.Error = &Failure{CodeOf(failure), PublicOf(failure)}
+	f := FailureOf(failure)
+	m.Error = &f
 	w.engine.Logger.Warn("reply ended early", "thread", m.Thread, "turn", m.Turn, "model", m.Model.String(), "code", m.Error.Code)
 	w.engine.Logger.Debug("reply ended early", "turn", m.Turn, "error", failure) // may quote what was said
 	return TurnFailed
@@ -318,6 +320,7 @@ func (e *Engine) prompt(ctx context.Context, tail Tail, s Settings, model Model,
 		}
 	}
 	built.Prompt.Temperature = s.Temperature
+	built.Prompt.Charge = Charge{Thread: tail.Thread.ID, Purpose: PurposeChat}
 	if s.MaxTokens > 0 {
 		built.Prompt.MaxTokens = s.MaxTokens
 	}

@@ -36,6 +36,7 @@ func (e *Engine) summary(ctx context.Context, thread ID, model Model, info Model
 	if err != nil {
 		return Summary{}, err
 	}
+	prompt.Charge = Charge{Thread: thread, Purpose: PurposeSummary}
 	s := Summary{
 		ID: NewID(), Thread: thread, From: from, To: built.Overflow[len(built.Overflow)-1].ID,
 		Model: info.Ref, Created: e.Now(),

@@ -208,6 +208,10 @@ func (t *tab) showEvent(e agent.Envelope) error {
 		return t.showProgress(ev)
 	case agent.ErrorEvent:
 		return t.render(components.StreamNotice(components.Failed(ev.Failure)))
+	case agent.SpendEvent:
+		return t.render(components.StreamNotice(components.Notice{
+			Kind: components.NoticeInfo, Text: ev.Text, Link: &components.Link{Label: "Spending", URL: "/settings/general#set-spend-daily"},
+		}))
 	case agent.TurnEvent:
 		return t.showTurn(ev.Turn)
 	}

@@ -90,6 +90,8 @@ func (s *Store) entries(event agent.Event) []eventRow {
 		return []eventRow{s.attempted(e)}
 	case agent.ErrorEvent:
 		return []eventRow{s.about("", "", string(e.Failure.Code), e.Failure.Public)}
+	case agent.SpendEvent:
+		return []eventRow{s.about("", e.Cap, spendState(e.Reached), "")}
 	case agent.TurnEvent:
 		return []eventRow{s.about(e.Turn.ID, "", string(e.Turn.State), "")}
 	case agent.ThreadEvent:
@@ -140,6 +142,13 @@ func (s *Store) audited(e agent.AuditEvent) eventRow {
 		return s.about("", e.What, "", e.Detail)
 	}
 	return s.about("", "", "", e.What+"\n"+e.Detail)
+}
+
+func spendState(reached bool) string {
+	if reached {
+		return "reached"
+	}
+	return "near"
 }
 
 func memoryState(learned bool) string {

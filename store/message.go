@@ -28,6 +28,7 @@ type messageRow struct {
 	Stop          agent.StopReason `bun:"stop"`
 	FailureCode   agent.Code       `bun:"failure_code"`
 	FailurePublic string           `bun:"failure_public"`
+	FailureNeed   agent.Need       `bun:"failure_need"`
 	CoveredBoot   string           `bun:"covered_boot"`
 	CoveredSeq    int64            `bun:"covered_seq"`
 	Created       int64            `bun:"created"`
@@ -57,7 +58,7 @@ func toMessage(m agent.Message) (messageRow, error) {
 		Created: micros(m.Created), Finished: micros(m.Finished), Labels: labels, Parts: parts,
 	}
 	if m.Error != nil {
-		row.FailureCode, row.FailurePublic = m.Error.Code, clean(m.Error.Public)
+		row.FailureCode, row.FailurePublic, row.FailureNeed = m.Error.Code, clean(m.Error.Public), m.Error.Need
 	}
 	if m.State != agent.MessageOpen {
 		text := clean(m.Text())
@@ -79,7 +80,7 @@ func fromMessage(r messageRow) (agent.Message, error) {
 		Covered: agent.EventID{Boot: r.CoveredBoot, Seq: uint64(r.CoveredSeq)},
 	}
 	if r.FailureCode != "" {
-		m.Error = &agent.Failure{Code: r.FailureCode, Public: r.FailurePublic}
+		m.Error = &agent.Failure{Code: r.FailureCode, Public: r.FailurePublic, Need: r.FailureNeed}
 	}
 	return m, nil
 }

@@ -154,7 +154,7 @@ func closeReply(ctx context.Context, tx bun.IDB, m agent.Message) error {
 		return err
 	}
 	err = updateRow(ctx, tx, &row, "state", "provider", "model", "input_tokens", "output_tokens", "cache_read_tokens",
-		"cache_write_tokens", "cost", "first_token", "duration", "stop", "failure_code", "failure_public", "covered_boot",
+		"cache_write_tokens", "cost", "first_token", "duration", "stop", "failure_code", "failure_public", "failure_need", "covered_boot",
 		"covered_seq", "finished", "preview", "labels", "parts", "search_text")
 	if err != nil {
 		return err

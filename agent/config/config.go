@@ -26,6 +26,7 @@ type Config struct {
 	Models     Models              `key:"models" doc:"Which language models answer, and how."`
 	History    History             `key:"history" doc:"How much of a conversation is sent to the model."`
 	Turn       Turn                `key:"turn" doc:"Bounds of one turn: all the work that one message sets off. The turn ends when it reaches any of them."`
+	Spend      Spend               `key:"spend" doc:"What models may cost, in dollars. A cap is checked before each call, with the most the call may cost. 0 sets none. Each can also be raised once, where it is reached."`
 	Tools      Tools               `key:"tools" doc:"What the assistant may do, and how much of it at once. Which tools may run unasked is set on the Tools page."`
 	Files      Files               `key:"files" doc:"Folders the file tools may see besides workspace/files."`
 	Search     Search              `key:"search" doc:"Where the web is searched."`
@@ -104,6 +105,17 @@ type Turn struct {
 	WallTime time.Duration      `key:"wall_time" default:"30m" min:"1s" max:"24h" doc:"How long it may take."`
 	Tokens   int                `key:"tokens" default:"2000000" min:"0" max:"1000000000" doc:"Tokens sent and received, all rounds together. 0 sets no bound."`
 	Cost     agent.MicroDollars `key:"cost" default:"5.00" min:"0" max:"100000" doc:"What it may cost, in dollars. 0 sets no bound."`
+}
+
+// Spend is the [spend] section.
+type Spend struct {
+	Daily      agent.MicroDollars `key:"daily" default:"10.00" min:"0" max:"100000" doc:"What all calls together may cost in a day. Days begin at midnight, in the time zone of the machine Ash runs on."`
+	Monthly    agent.MicroDollars `key:"monthly" default:"100.00" min:"0" max:"1000000" doc:"What all calls together may cost in a calendar month."`
+	Thread     agent.MicroDollars `key:"thread" default:"0" min:"0" max:"100000" doc:"What one conversation may cost in all, its helpers included."`
+	Background agent.MicroDollars `key:"background" default:"1.00" min:"0" max:"100000" doc:"What may be spent in a day on what nobody waits for: learning, titles, summaries, tidying, finding by meaning. Of the daily cap, not on top of it."`
+	// What is assumed of a model whose price is not known.
+	UnknownInput  agent.MicroDollars `key:"unknown_input" default:"3.00" min:"0.01" max:"100000" doc:"What a model counts as whose price is not known, in dollars per million tokens sent. A catalog entry says a model's own price."`
+	UnknownOutput agent.MicroDollars `key:"unknown_output" default:"15.00" min:"0.01" max:"100000" doc:"The same per million tokens received."`
 }
 
 // Tools is the [tools] section.

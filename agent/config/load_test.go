@@ -55,8 +55,11 @@ func TestDefaults(t *testing.T) {
 		Models:    Models{Retries: 2},
 		History:   History{MaxContextMessages: 500, Summarise: true},
 		Turn:      Turn{Rounds: 50, WallTime: 30 * time.Minute, Tokens: 2_000_000, Cost: 5_000_000},
-		Tools:     Tools{Parallel: 4},
-		Search:    Search{Backend: "auto", KeyEnv: "BRAVE_API_KEY"},
+		Spend: Spend{
+			Daily: 10_000_000, Monthly: 100_000_000, Background: 1_000_000, UnknownInput: 3_000_000, UnknownOutput: 15_000_000,
+		},
+		Tools:  Tools{Parallel: 4},
+		Search: Search{Backend: "auto", KeyEnv: "BRAVE_API_KEY"},
 		Sandbox: Sandbox{
 			Engine: "auto", Memory: 1024, CPUs: 2, Processes: 256, Disk: 512, Output: 8,
 			Timeout: 5 * time.Minute, Idle: 15 * time.Minute, MinFree: 1024,

@@ -86,6 +86,7 @@ func (p *Providers) test(ctx context.Context, l link) (Report, error) {
 		Messages: []agent.PromptMessage{{Role: agent.RoleUser, Parts: []agent.Part{agent.Text{Text: "Reply with the single word: ready"}}}},
 		// Room for a model that thinks first, yet a bound on what a test can cost.
 		MaxTokens: 1024,
+		Charge:    agent.Charge{Purpose: agent.PurposeCheck},
 	}) {
 		if err != nil {
 			return Report{}, err

@@ -105,8 +105,9 @@ func (r *run) ask(ctx context.Context, l link, next *agent.ModelRef) (over bool)
 			return true
 		}
 		fault := a.bears.hide(r.fault(ctx, a.err, l.info.Ref))
+		final := fault.Kind == FaultCancelled || fault.Kind == FaultCapped // no other model is asked: the person decides how to go on
 		level := slog.LevelWarn
-		if fault.Kind == FaultCancelled { // the person stopped it
+		if final {
 			level = slog.LevelDebug
 		}
 		r.logger.Log(ctx, level, "model call failed", slog.String("model", l.info.Ref.String()), slog.Int("attempt", r.tries),
@@ -115,7 +116,7 @@ func (r *run) ask(ctx context.Context, l link, next *agent.ModelRef) (over bool)
 		r.logger.DebugContext(ctx, "model call failed", slog.Any("error", fault))
 		wait, again := r.wait(fault, try, next != nil)
 		again = again && !a.begun
-		if fault.Kind != FaultCancelled {
+		if !final {
 			attempt.Failed = &agent.Failure{Code: fault.Code(), Public: fault.Public()}
 			switch {
 			case again:
@@ -127,7 +128,7 @@ func (r *run) ask(ctx context.Context, l link, next *agent.ModelRef) (over bool)
 				return true
 			}
 		}
-		if a.begun || fault.Kind == FaultCancelled {
+		if a.begun || final {
 			r.yield(agent.Delta{}, Wrap(fault, l.info.Ref))
 			return true
 		}

@@ -35,6 +35,7 @@ const (
 	FaultMalformed   FaultKind = "malformed"      // an answer that cannot be understood, or a giant one
 	FaultCut         FaultKind = "cut"            // the connection ended in the middle
 	FaultCancelled   FaultKind = "cancelled"      // the caller gave up
+	FaultCapped      FaultKind = "capped"         // a spending cap of the person's own is reached; Advice says which
 )
 
 // Fault is a failed model call. Neither its text nor its fields bear a key-shaped string.
@@ -93,7 +94,7 @@ func (f *Fault) Retryable() bool {
 // Code returns the agent's code for the kind.
 func (f *Fault) Code() agent.Code {
 	switch f.Kind {
-	case FaultContext, FaultQuota:
+	case FaultContext, FaultQuota, FaultCapped:
 		return agent.CodeExhausted
 	case FaultLocked:
 		return agent.CodeLocked
@@ -107,6 +108,19 @@ func (f *Fault) Code() agent.Code {
 	return agent.CodeUnavailable
 }
 
+// Need returns what would let the call go on, "" for nothing a page can ask for in place.
+func (f *Fault) Need() agent.Need {
+	switch f.Kind {
+	case FaultCapped:
+		return agent.NeedMoney
+	case FaultNoKey:
+		return agent.NeedKey
+	case FaultLocked:
+		return agent.NeedVault
+	}
+	return ""
+}
+
 // Public returns what the person reads: what happened and what to do next.
 func (f *Fault) Public() string {
 	text := f.Advice
@@ -117,7 +131,7 @@ func (f *Fault) Public() string {
 		return text
 	}
 	switch f.Kind {
-	case FaultCancelled, FaultNoKey, FaultLocked, FaultKept, FaultTimeout, FaultStall, FaultCut, FaultNotAPI:
+	case FaultCancelled, FaultCapped, FaultNoKey, FaultLocked, FaultKept, FaultTimeout, FaultStall, FaultCut, FaultNotAPI:
 		return text
 	}
 	return text + " It said: “" + f.Detail + "”"
@@ -185,6 +199,8 @@ func (f *Fault) connectionSentence(who, capital string) string {
 		return fmt.Sprintf("The connection to %s broke off. Try again, or Continue to go on from here.", who)
 	case FaultCancelled:
 		return "Stopped."
+	case FaultCapped:
+		return "A spending cap is reached. Raise it in Settings → Spending."
 	}
 	return fmt.Sprintf("%s failed. Try again, or choose another model.", capital)
 }
@@ -211,5 +227,5 @@ func Wrap(err error, ref agent.ModelRef) *agent.Error {
 	}
 	own := *f
 	own.Model = ref
-	return &agent.Error{Code: own.Code(), Public: own.Public(), Err: &own}
+	return &agent.Error{Code: own.Code(), Public: own.Public(), Err: &own, Need: own.Need()}
 }

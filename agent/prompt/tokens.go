@@ -82,6 +82,23 @@ func weigh(r rune) int {
 	return weightOther
 }
 
+// Size estimates the tokens of a whole prompt, as Tokens does. A document whose pages are sent as they are counts by its size.
+func Size(p agent.Prompt) int {
+	n := perMessage + Tokens(p.System) + toolTokens(p.Tools)
+	for _, m := range p.Messages {
+		n += messageTokens(m)
+		for _, part := range m.Parts {
+			if f, ok := part.(agent.File); ok {
+				n += len(f.Data) / bytesPerToken
+			}
+		}
+	}
+	return n
+}
+
+// bytesPerToken is how many bytes of a document make a token: a scanned page of 60 KB is charged as about two thousand.
+const bytesPerToken = 30
+
 // toolTokens estimates what the tools take.
 func toolTokens(tools []agent.ToolSpec) int {
 	n := 0

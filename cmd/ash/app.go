@@ -22,6 +22,7 @@ import (
 	"ash/agent/identity"
 	"ash/agent/llm"
 	"ash/agent/prompt"
+	"ash/agent/spend"
 	"ash/agent/vault"
 	"ash/store"
 )
@@ -70,6 +71,8 @@ type app struct {
 	started   time.Time
 	doors     *access.Doors
 	providers *llm.Providers
+	spending  *spend.Book
+	announce  *announcer
 	hands     *hands
 	mind      *mind
 	sizes     *sizes
@@ -123,7 +126,10 @@ func openApp(ctx context.Context, home string, overrides []config.Override, quie
 	if a.vault, err = a.openVault(settings.Vault); err != nil {
 		return nil, err
 	}
-	if a.providers, err = newProviders(settings, providerKeys{a.vault}, a.builtIn(), a.log); err != nil {
+	if a.spending, a.announce, err = newSpending(ctx, a.store, func() config.Config { return a.config.Current().Config() }, a.log); err != nil {
+		return nil, err
+	}
+	if a.providers, err = newProviders(settings, providerKeys{a.vault}, a.builtIn(), a.spending, a.log); err != nil {
 		return nil, err
 	}
 	if err = os.MkdirAll(filesFolder(settings), 0o700); err != nil {
@@ -153,6 +159,7 @@ func (a *app) openStore(ctx context.Context) (err error) {
 // start wires the engine and the ledger.
 func (a *app) start() {
 	a.feed = feed.New(time.Second / frames)
+	a.announce.feed = a.feed
 	ctx, cancel := context.WithCancel(context.Background())
 	a.stopping = cancel
 	a.embedder = make(chan struct{}, 1)
@@ -278,6 +285,9 @@ func (a *app) close(ctx context.Context) error {
 	}
 	if a.providers != nil {
 		a.providers.Close()
+	}
+	if a.spending != nil {
+		errs = append(errs, a.spending.Close(ctx))
 	}
 	if a.vault != nil {
 		errs = append(errs, a.vault.Close())

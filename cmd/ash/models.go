@@ -13,11 +13,12 @@ import (
 	"ash/agent/llm/offline"
 	"ash/agent/llm/ollama"
 	"ash/agent/llm/openai"
+	"ash/agent/spend"
 )
 
 // newProviders makes the model providers of the settings, with every dialect Ash speaks.
 // Keys that the settings place in the vault are taken from there.
-func newProviders(c config.Config, vault llm.Vault, built offline.Options, log *slog.Logger) (*llm.Providers, error) {
+func newProviders(c config.Config, vault llm.Vault, built offline.Options, book *spend.Book, log *slog.Logger) (*llm.Providers, error) {
 	keys := llm.NewKeys(nil)
 	keys.UseVault(vault)
 	dialects := map[string]llm.Dialect{
@@ -26,6 +27,9 @@ func newProviders(c config.Config, vault llm.Vault, built offline.Options, log *
 		"ollama":      ollama.New,
 		"bedrock-aws": longtail.New,
 		"offline":     offline.New(built),
+	}
+	for name, d := range dialects {
+		dialects[name] = metered(d, book)
 	}
 	return llm.New(llm.Options{
 		Providers: providerSettings(c), Order: c.Models.Order, Dialects: dialects, Keys: keys,

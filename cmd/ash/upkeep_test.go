@@ -12,6 +12,7 @@ import (
 	"ash/agent/config"
 	"ash/agent/llm/llmtest"
 	"ash/agent/llm/offline"
+	"ash/agent/spend"
 )
 
 // opened is everything behind the doors, on a home of its own.
@@ -179,7 +180,7 @@ func TestCatalogEntriesReachTheModels(t *testing.T) {
 	const name = "anthropic/claude-sonnet-4-5"
 	info := func(toml string) agent.ModelInfo {
 		t.Helper()
-		p, err := newProviders(configured(t, "[models]\norder = [\""+name+"\"]\n"+toml), nil, offline.Options{}, nil)
+		p, err := newProviders(configured(t, "[models]\norder = [\""+name+"\"]\n"+toml), nil, offline.Options{}, spend.New(spend.Options{}), nil)
 		must(t, err)
 		t.Cleanup(p.Close)
 		_, m, err := p.Pick(t.Context(), "")

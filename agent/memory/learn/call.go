@@ -176,6 +176,7 @@ func (r *pass) prompt(earlier *agent.Episode, clip int) agent.Prompt {
 		System:      rules,
 		Messages:    []agent.PromptMessage{{Role: agent.RoleUser, Parts: []agent.Part{agent.Text{Text: b.String()}}}},
 		MaxTokens:   r.l.output(),
+		Charge:      agent.Charge{Thread: r.m.thread.ID, Purpose: agent.PurposeMemory},
 		Temperature: &cold,
 	}
 }

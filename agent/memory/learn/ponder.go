@@ -148,6 +148,7 @@ func (t *tidying) prompt(pairs []alikePair, episodes []agent.Episode) agent.Prom
 		System:      tidyRules,
 		Messages:    []agent.PromptMessage{{Role: agent.RoleUser, Parts: []agent.Part{agent.Text{Text: b.String()}}}},
 		MaxTokens:   t.l.output(),
+		Charge:      agent.Charge{Purpose: agent.PurposeMemory},
 		Temperature: &cold,
 	}
 }
