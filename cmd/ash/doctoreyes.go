@@ -59,7 +59,7 @@ func besideEyes(home string, state doctor.ServerState) *eyes {
 	e.settings = settings
 	c := settings.Config()
 	quiet := slog.New(slog.DiscardHandler)
-	if providers, err := newProviders(c, lockedKeys{}, offline.Options{}, quiet); err == nil {
+	if providers, err := newProviders(c, lockedKeys{}, offline.Options{}, nil, quiet); err == nil {
 		e.providers = providers
 	}
 	e.sandbox = newSandbox(home, func() config.Config { return c }, nil, quiet)

@@ -17,7 +17,8 @@ import (
 )
 
 // newProviders makes the model providers of the settings, with every dialect Ash speaks.
-// Keys that the settings place in the vault are taken from there.
+// Keys that the settings place in the vault are taken from there. Every request goes through book; nil is for a look from beside, without the
+// database, that asks no model anything.
 func newProviders(c config.Config, vault llm.Vault, built offline.Options, book *spend.Book, log *slog.Logger) (*llm.Providers, error) {
 	keys := llm.NewKeys(nil)
 	keys.UseVault(vault)
@@ -29,7 +30,9 @@ func newProviders(c config.Config, vault llm.Vault, built offline.Options, book 
 		"offline":     offline.New(built),
 	}
 	for name, d := range dialects {
-		dialects[name] = metered(d, book)
+		if book != nil {
+			dialects[name] = metered(d, book)
+		}
 	}
 	return llm.New(llm.Options{
 		Providers: providerSettings(c), Order: c.Models.Order, Dialects: dialects, Keys: keys,
