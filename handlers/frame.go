@@ -65,6 +65,7 @@ type Frame struct {
 	Latest   func() agent.EventID // the newest event; pages tell the stream where to begin
 	// Proposals counts the changes of memory that wait for the person; nil: there is no memory.
 	Proposals func(ctx context.Context) (int, error)
+	Keys      *KeyKeeper // nil: a failed answer is not helped with keys
 	Now       func() time.Time
 	Zone      *time.Location // of the times shown
 }
@@ -107,6 +108,7 @@ func (f *Frame) present(c echo.Context) presenter {
 	return presenter{
 		markdown: f.Markdown, zone: f.Zone, token: Token(c), model: defaultModel(f.Settings()),
 		helpers: helpers{ctx: c.Request().Context(), reader: f.Reader, undoer: f.Undoer},
+		help:    func(m *components.Message, n agent.Message) { f.help(c.Request().Context(), m, n, Token(c)) },
 	}
 }
 

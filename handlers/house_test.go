@@ -99,10 +99,12 @@ func openWith(t testing.TB, p plan, script ...llmtest.Reply) *house {
 	})
 	h.must(err)
 	t.Cleanup(func() { h.must(h.vault.Close()) })
+	keys := llm.NewKeys(func(string) (string, bool) { return "", false })
+	keys.UseVault(vaultKeys{h.vault})
 	h.llm, err = llm.New(llm.Options{
 		Providers: providerSettings(settings), Order: settings.Models.Order,
 		Dialects: map[string]llm.Dialect{"openai": openai.New, "ollama": ollama.New, "offline": offline.New(offline.Options{Library: h.store})},
-		Keys:     llm.NewKeys(func(string) (string, bool) { return "", false }),
+		Keys:     keys,
 		Logger:   slog.New(slog.DiscardHandler),
 		Probe:    []llm.Settings{{Name: "lmstudio", Kind: "lmstudio", BaseURL: h.model.URL + "/v1"}},
 	})
@@ -132,6 +134,8 @@ func (h *house) serve(events *feed.Feed, files *attachment.Store, owner agent.ID
 		Markdown: markdown.New(), Reader: h.store, Latest: events.Last, Now: time.Now, Zone: time.UTC,
 		Settings: func() config.Config { return h.config.Current().Config() },
 	}
+	frame.Keys = &handlers.KeyKeeper{Secrets: h.vault, Config: h.config, Providers: h.llm}
+	safe := &handlers.Vault{Frame: frame, Secrets: h.vault, Config: h.config}
 	if h.mind != nil {
 		frame.Proposals = h.store.ProposalCount
 		h.mind.told = func() { events.Publish(agent.Envelope{Event: agent.MemoryEvent{Waiting: true}}) }
@@ -152,7 +156,7 @@ func (h *house) serve(events *feed.Feed, files *attachment.Store, owner agent.ID
 		Routes: web.Routes{
 			Problem:     frame.Problem,
 			Chat:        &handlers.Chat{Frame: frame, Threads: h.store, Tails: h.store, Summaries: h.store},
-			Messages:    &handlers.Messages{Frame: frame, Engine: h.engine, Turns: h.engine, Threads: h.store, Files: files, Owner: owner},
+			Messages:    &handlers.Messages{Frame: frame, Engine: h.engine, Turns: h.engine, Threads: h.store, Files: files, Owner: owner, Vault: safe},
 			Threads:     &handlers.Threads{Frame: frame, Threads: h.store, Engine: h.engine, Paths: h.store, Summaries: h.store},
 			Attachments: &handlers.Attachments{Files: files},
 			Search:      h.mind.search(frame),
@@ -166,7 +170,7 @@ func (h *house) serve(events *feed.Feed, files *attachment.Store, owner agent.ID
 				Skipped: handlers.SkipMark(filepath.Join(h.home, "setup-skipped")), Own: func() []string { return nil }},
 			Tools:  h.tools,
 			Memory: memory, Notes: notes,
-			Vault:  &handlers.Vault{Frame: frame, Secrets: h.vault, Config: h.config},
+			Vault:  safe,
 			Later:  &handlers.Later{Frame: frame},
 			Thread: streams.Thread,
 			House:  streams.House,
@@ -180,12 +184,23 @@ func (h *house) serve(events *feed.Feed, files *attachment.Store, owner agent.ID
 	h.browser.Get("/chat").Is(200)
 }
 
+// vaultKeys gives the providers their keys, the way cmd/ash does.
+type vaultKeys struct{ vault *vault.Vault }
+
+func (k vaultKeys) Use(ctx context.Context, u llm.SecretUse) ([]byte, error) {
+	return k.vault.Use(ctx, vault.Request{Name: u.Secret, User: u.User, Host: u.Host, For: u.For})
+}
+
+func (k vaultKeys) Check(ctx context.Context, u llm.SecretUse) error {
+	return k.vault.Check(ctx, vault.Request{Name: u.Secret, User: u.User, Host: u.Host})
+}
+
 // providerSettings names the configured providers.
 func providerSettings(c config.Config) []llm.Settings {
 	var out []llm.Settings
 	for _, name := range slices.Sorted(maps.Keys(c.Providers)) {
 		p := c.Providers[name]
-		out = append(out, llm.Settings{Name: name, Kind: p.Kind, BaseURL: p.BaseURL})
+		out = append(out, llm.Settings{Name: name, Kind: p.Kind, BaseURL: p.BaseURL, KeySecret: p.KeySecret})
 	}
 	return out
 }

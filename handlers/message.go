@@ -32,6 +32,7 @@ type Messages struct {
 	Files    Files
 	Receipts *Receipts // nil: what answers were given is not shown
 	Owner    agent.ID  // who writes: there is no sign-in yet
+	Vault    *Vault
 }
 
 // MessageEngine is what sending needs of the engine.

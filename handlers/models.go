@@ -168,27 +168,39 @@ func tested(r llm.Report, err error) pages.TestResult {
 	return pages.TestResult{OK: true, Text: "It answers: “" + answer + "”", Duration: r.FirstToken}
 }
 
-// Key answers POST /settings/models/{name}/key: a pasted key stays in memory until
-// Ash ends; an empty one is forgotten.
+// Key answers POST /settings/models/{name}/key: a pasted key goes into the vault, or into memory until Ash ends; an empty one there is forgotten.
 func (h *Models) Key(c echo.Context) error {
-	key, err := text(c, "key")
+	name := c.Param("name")
+	s, ok := h.Keys.status(name)
+	if !ok {
+		return agent.Errorf(agent.CodeNotFound, "There is no provider of that name.")
+	}
+	p, err := readPasted(c)
+	defer p.wipe()
 	if err != nil {
 		return err
 	}
-	name := c.Param("name")
-	if !slices.ContainsFunc(h.Providers.Status(), func(s llm.Status) bool { return s.Settings.Name == name }) {
-		return agent.Errorf(agent.CodeNotFound, "There is no provider of that name.")
+	if len(p.key) == 0 && !p.memory {
+		err = agent.Errorf(agent.CodeInvalid, "Paste the key: it is empty.")
+	} else {
+		err = h.Keys.keep(c.Request().Context(), s.Settings, p)
 	}
-	if err := h.Providers.Keys().Paste(name, key); err != nil {
+	if err != nil && (!theirs(err) || !ByHTMX(c)) {
 		return err
 	}
 	if !ByHTMX(c) {
 		return see(c, "/settings/models#p-"+name)
 	}
-	for _, p := range h.providers() {
-		if p.Name == name {
-			return render(c, http.StatusOK, pages.ProviderCard(p, Token(c)))
+	for _, card := range h.providers() {
+		if card.Name != name {
+			continue
 		}
+		card.Place = h.Keys.place(c.Request().Context())
+		if err != nil {
+			card.Wrong = agent.PublicOf(err)
+			return render(c, http.StatusUnprocessableEntity, pages.ProviderCard(card, Token(c)))
+		}
+		return render(c, http.StatusOK, pages.ProviderCard(card, Token(c)))
 	}
 	return agent.Errorf(agent.CodeNotFound, "There is no provider of that name.")
 }
@@ -214,6 +226,10 @@ func (h *Models) models(c echo.Context) (pages.Models, error) {
 		return pages.Models{}, err
 	}
 	page := pages.Models{SettingsFrame: frame, Providers: h.providers(), Kinds: kinds()}
+	place := h.Keys.place(c.Request().Context())
+	for i := range page.Providers {
+		page.Providers[i].Place = place
+	}
 	for _, ref := range h.Config.Current().Config().Models.Order {
 		page.Defaults = append(page.Defaults, components.ModelChoice{Value: ref.String(), Title: ref.String(), Group: ref.Provider})
 	}
@@ -270,6 +286,9 @@ func presentProvider(s llm.Status) pages.Provider {
 		p.Title = s.Settings.Name
 	}
 	p.Key.Source = keyWords(s.Key)
+	if s.Key.Place == llm.KeyVault {
+		p.Key.Secret = s.Key.Name
+	}
 	return p
 }
 

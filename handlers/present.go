@@ -18,6 +18,7 @@ type presenter struct {
 	model    string // the one a conversation uses that has chosen none
 	helpers  helpers
 	place    components.Place // where cards stand
+	help     func(*components.Message, agent.Message)
 }
 
 // at puts a time into the zone it is shown in.
@@ -43,6 +44,9 @@ func (p presenter) message(n agent.Node, head bool) components.Message {
 		m.Memories = len(n.Recalled)
 	}
 	m.Calls = p.calls(n.Calls)
+	if p.help != nil {
+		p.help(&m, n.Message)
+	}
 	return m
 }
 

@@ -41,7 +41,7 @@ func TestFirstRun(t *testing.T) {
 		t.Errorf("the second visit leads to %s", to)
 	}
 
-	other := url.Values{"provider": {"other"}, "kind": {"openai"}, "base_url": {h.model.URL + "/v1"}, "model": {"m2"}, "key": {"sk-secret-123456"}}
+	other := url.Values{"provider": {"other"}, "kind": {"openai"}, "base_url": {h.model.URL + "/v1"}, "model": {"m2"}, "key": {"sk-secret-123456"}, "memory": {"1"}}
 	h.browser.HTMX().Post("/setup/test", other).Is(200).Has(".state.bad")
 	if strings.Contains(h.file("config.toml"), "m2") {
 		t.Error("a model that failed its test is in use")
@@ -106,11 +106,11 @@ func TestModelSettings(t *testing.T) {
 	h.browser.Post("/settings/models/nobody/move", url.Values{"direction": {"up"}}).Is(404)
 
 	h.browser.Post("/settings/models/nobody/key", url.Values{"key": {"k"}}).Is(404)
-	p := h.browser.HTMX().Post("/settings/models/test/key", url.Values{"key": {"sk-abcdef-secret"}}).Is(200)
+	p := h.browser.HTMX().Post("/settings/models/test/key", url.Values{"key": {"sk-abcdef-secret"}, "memory": {"1"}}).Is(200)
 	if strings.Contains(p.Body+h.browser.Get("/settings/models").Body+h.file("config.toml"), "sk-abcdef-secret") {
 		t.Error("a pasted key is shown or written")
 	}
-	h.browser.HTMX().Post("/settings/models/test/key", url.Values{"key": {""}}).Is(200)
+	h.browser.HTMX().Post("/settings/models/test/key", url.Values{"key": {""}, "memory": {"1"}}).Is(200)
 }
 
 func TestGeneralSettings(t *testing.T) {

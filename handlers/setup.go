@@ -81,24 +81,18 @@ func (h *Setup) Found(c echo.Context) error {
 	return render(c, http.StatusOK, page.Show())
 }
 
-// Test answers POST /setup/test: one real call, and when it goes well the model is in use.
+// Test answers POST /setup/test: one real call, and when it goes well the model is in use, and its key kept.
 func (h *Setup) Test(c echo.Context) error {
-	chosen, s, key, err := h.chosen(c)
+	chosen, s, err := h.chosen(c)
 	if err != nil {
 		return err
 	}
-	keys := h.Providers.Keys()
-	if key != "" {
-		if err := keys.Paste(s.Name, key); err != nil {
-			return err
-		}
+	p, err := readPasted(c)
+	defer p.wipe()
+	if err != nil {
+		return err
 	}
-	result := tested(h.Prober.TestAt(c.Request().Context(), s, chosen.Model))
-	if result.OK {
-		err = h.use(c.Request().Context(), s, chosen.Model)
-	} else if key != "" {
-		err = keys.Paste(s.Name, "")
-	}
+	result, err := h.try(c.Request().Context(), s, chosen.Model, p)
 	if err != nil {
 		return err
 	}
@@ -114,6 +108,42 @@ func (h *Setup) Test(c echo.Context) error {
 	return render(c, http.StatusUnprocessableEntity, page.Show())
 }
 
+// try makes the call, with the pasted key if there is one. What the person can put right is in the result, not in the error.
+func (h *Setup) try(ctx context.Context, s llm.Settings, model string, p pasted) (pages.TestResult, error) {
+	refused := func(err error) (pages.TestResult, error) {
+		if theirs(err) {
+			return pages.TestResult{Text: agent.PublicOf(err)}, nil
+		}
+		return pages.TestResult{}, err
+	}
+	if len(p.key) == 0 {
+		result := tested(h.Prober.TestAt(ctx, s, model))
+		if !result.OK {
+			return result, nil
+		}
+		return result, h.use(ctx, s, model)
+	}
+	if err := h.Keys.ready(ctx, p); err != nil {
+		return refused(err)
+	}
+	if err := h.Providers.Keys().Paste(s.Name, string(p.key)); err != nil {
+		return refused(err)
+	}
+	result := tested(h.Prober.TestAt(ctx, s, model))
+	if !result.OK {
+		h.Keys.forget(s.Name)
+		return result, nil
+	}
+	if err := h.use(ctx, s, model); err != nil {
+		h.Keys.forget(s.Name)
+		return pages.TestResult{}, err
+	}
+	if err := h.Keys.keep(ctx, s, p); err != nil {
+		return refused(err)
+	}
+	return result, nil
+}
+
 // Skip answers POST /setup/skip.
 func (h *Setup) Skip(c echo.Context) error {
 	if err := h.Skipped.set(); err != nil {
@@ -123,25 +153,25 @@ func (h *Setup) Skip(c echo.Context) error {
 }
 
 // chosen reads what is to be tested: something found, or what was typed in.
-func (h *Setup) chosen(c echo.Context) (f pages.FoundModel, s llm.Settings, key string, err error) {
+func (h *Setup) chosen(c echo.Context) (f pages.FoundModel, s llm.Settings, err error) {
 	var kind string
 	for _, x := range []struct {
 		field string
 		into  *string
-	}{{"provider", &f.Provider}, {"model", &f.Model}, {"base_url", &f.BaseURL}, {"kind", &kind}, {"key", &key}} {
+	}{{"provider", &f.Provider}, {"model", &f.Model}, {"base_url", &f.BaseURL}, {"kind", &kind}} {
 		if *x.into, err = line(c, x.field, 8000); err != nil {
-			return f, s, "", err
+			return f, s, err
 		}
 	}
 	if f.Provider == "" || f.Model == "" {
-		return f, s, "", agent.Errorf(agent.CodeInvalid, "Choose a model first.")
+		return f, s, agent.Errorf(agent.CodeInvalid, "Choose a model first.")
 	}
 	s = llm.Settings{Name: f.Provider, Kind: f.Provider, BaseURL: f.BaseURL}
 	if f.Provider == "other" {
 		s.Kind = kind
 		s.Name = h.freeName(kind, f.BaseURL)
 	}
-	return f, s, key, nil
+	return f, s, nil
 }
 
 // freeName returns kind, or kind-2 and so on, when a provider at another address has that name.
@@ -169,7 +199,7 @@ func (h *Setup) use(ctx context.Context, s llm.Settings, model string) error {
 }
 
 func (h *Setup) setup(c echo.Context) pages.Setup {
-	page := pages.Setup{Kinds: kinds()}
+	page := pages.Setup{Kinds: kinds(), Place: h.Keys.place(c.Request().Context())}
 	page.Title, page.CSRF, page.Theme = "Welcome", Token(c), h.theme()
 	return page
 }

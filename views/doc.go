@@ -85,6 +85,8 @@
 //	GET  /chat/{thread}/messages/{message}/edit    pages.EditForm with HX-Request, else pages.EditMessage
 //	POST /chat/{thread}/messages/{message}/edit    form, text
 //	POST /chat/{thread}/messages/{message}/regenerate | continue
+//	POST /chat/{thread}/messages/{message}/unlock   passphrase; 422 components.UnlockForm
+//	POST /chat/{thread}/messages/{message}/key      key, passphrase, memory; 422 components.KeyInPlace
 //	POST /chat/{thread}/calls/{call}/decide   binding, place, and decision=approve (answer, to a question) | deny (reason) | always (rule)
 //	                                          | edit (text.<name>, json.<name> or arguments) → StreamCall, StreamAll; by place StreamLane, the inbox's
 //	                                          entry, #record. 409 or 422 with a notice when it does not count; 409 with the card as it is now
@@ -125,7 +127,7 @@
 //	POST /settings/models                     kind, name, base_url, model → Models.Chain
 //	POST /settings/models/default             model → Models.Chain
 //	POST /settings/models/{name}/move         direction=up|down → Models.Chain;  /remove → Models.Chain
-//	POST /settings/models/{name}/test         pages.TestOutcome;  /key  key ("" forgets) → pages.ProviderCard
+//	POST /settings/models/{name}/test         pages.TestOutcome;  /key  key, passphrase, memory=1 (with key "": forgets) → pages.ProviderCard
 //	GET  /settings/general?q=&changed=        pages.General; with HX-Request General.Found
 //	POST /settings/general                    key, value (the last one counts) or reset=1, place → pages.SettingRow; 303 to /settings/{place}, or 422 with its page
 //	GET  /settings/tokens                     pages.Tokens; POST name, scope (repeated), expires, until → Tokens.Part with the secret; /{token}/revoke → Tokens.Part
@@ -136,7 +138,7 @@
 //	GET  /identity/{slug}/versions/{id}       pages.DiffView with HX-Request, else pages.Identity with Diff
 //	POST /identity/{slug}/restore             version
 //	GET  /setup                               pages.Setup;  GET /setup/found → Setup.Offers
-//	POST /setup/test                          provider, model, base_url, kind, key → pages.SetupOutcome;  POST /setup/skip
+//	POST /setup/test                          provider, model, base_url, kind, key, passphrase, memory → pages.SetupOutcome;  POST /setup/skip
 //	GET  /healthz                             asked by app.js when it doubts the connection
 //	GET  /static/…                            static.Handler
 package views

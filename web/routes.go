@@ -104,6 +104,8 @@ func chatRoutes(r Routes) []route {
 		{post, "/chat/:thread/messages/:message/edit", page, r.Messages.Edit},
 		{post, "/chat/:thread/messages/:message/regenerate", page, r.Messages.Regenerate},
 		{post, "/chat/:thread/messages/:message/continue", page, r.Messages.Continue},
+		{post, "/chat/:thread/messages/:message/unlock", slow, r.Messages.Unlock},
+		{post, "/chat/:thread/messages/:message/key", slow, r.Messages.Key},
 		{post, "/chat/:thread/stop", upload, r.Messages.Stop}, // the composer's form, with all that is in it
 		{post, "/chat/:thread/head", page, r.Messages.Head},
 		{post, "/chat/:thread/messages/:message/decide", page, r.Messages.DecideAll},

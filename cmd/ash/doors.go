@@ -37,6 +37,8 @@ func (a *app) routes(address string) web.Routes {
 		Now:       time.Now, Zone: time.Local,
 	}
 	well := a.newWellness(address)
+	frame.Keys = &handlers.KeyKeeper{Secrets: a.vault, Config: a.config, Providers: a.providers}
+	safe := &handlers.Vault{Frame: frame, Secrets: a.vault, Config: a.config}
 	tokens := access.New(a.store, access.Options{Log: a.log})
 	control := handlers.Control{
 		Engine: a.engine, Threads: a.store, Feed: a.feed, Owner: a.owner.ID,
@@ -56,7 +58,7 @@ func (a *app) routes(address string) web.Routes {
 	return web.Routes{
 		Problem:     frame.Problem,
 		Chat:        &handlers.Chat{Frame: frame, Threads: a.store, Tails: a.store, Summaries: a.store},
-		Messages:    &handlers.Messages{Frame: frame, Engine: a.engine, Turns: a.engine, Threads: a.store, Files: a.files, Receipts: receipts, Owner: a.owner.ID},
+		Messages:    &handlers.Messages{Frame: frame, Engine: a.engine, Turns: a.engine, Threads: a.store, Files: a.files, Receipts: receipts, Owner: a.owner.ID, Vault: safe},
 		Threads:     &handlers.Threads{Frame: frame, Threads: a.store, Engine: a.engine, Paths: a.store, Summaries: a.store},
 		Attachments: &handlers.Attachments{Files: a.files},
 		Search:      &handlers.Search{Frame: frame, Memories: memoryFinder{a.mind}},
@@ -76,7 +78,7 @@ func (a *app) routes(address string) web.Routes {
 		},
 		Memory:  mind,
 		Notes:   a.notesPage(frame),
-		Vault:   &handlers.Vault{Frame: frame, Secrets: a.vault, Config: a.config},
+		Vault:   safe,
 		Later:   &handlers.Later{Frame: frame},
 		Thread:  events.Thread,
 		House:   events.House,

@@ -43,6 +43,8 @@ type Message struct {
 	Head  bool     // the conversation ends here: Regenerate, Continue and ↑ apply
 	// Unfinished: the turn ended here without a last answer, as when Ash was killed before it began one; Continue is offered.
 	Unfinished bool
+	Unlock     *Unlock  // what would help a failed answer: the passphrase of the vault
+	Key        *KeyForm // or a key of the provider
 	CSRF       string
 }
 

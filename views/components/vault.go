@@ -18,3 +18,25 @@ func (u Unlock) label() string {
 	}
 	return u.Label
 }
+
+// KeyPlace is what the vault asks of somebody who pastes a key.
+type KeyPlace string
+
+// The places.
+const (
+	KeyNoVault KeyPlace = "none"   // there is no vault yet: a passphrase makes it
+	KeyLocked  KeyPlace = "locked" // its passphrase is needed as well
+	KeyOpen    KeyPlace = "open"   // nothing else is needed
+	KeyAmiss   KeyPlace = "amiss"  // it cannot be opened as it stands: memory is all there is
+)
+
+// KeyForm is the form for the key of a provider, in the place where it is missing.
+type KeyForm struct {
+	Key     string // makes the ids of its fields unlike those of others on the page
+	To      string // the address it posts to
+	For     string // whose key
+	Page    string // where the vendor gives keys out; "" when that is not known
+	Place   KeyPlace
+	Problem string // why the last try did not go through
+	CSRF    string
+}

@@ -40,6 +40,8 @@ type Provider struct {
 	Origin   string // where it is configured: "config.toml", "environment", "command line"
 	ReadOnly bool   // set by environment or command line: shown, not edited
 	Test     *TestResult
+	Place    components.KeyPlace // what the vault asks of somebody who pastes a key
+	Wrong    string              // why a pasted key was not kept
 }
 
 // KeyState says whether there is a key and where it comes from; never the key.
@@ -47,6 +49,7 @@ type KeyState struct {
 	Present bool
 	Source  string // "environment variable ANTHROPIC_API_KEY", "file ~/keys/openai", "pasted, in memory only"
 	Pasted  bool   // held in memory only, forgotten when Ash ends
+	Secret  string // name of the secret of the vault it is; "" when it is none
 	Problem string // "", or why the source does not give a key
 }
 

@@ -1,6 +1,9 @@
 package pages
 
-import "ash/views/layouts"
+import (
+	"ash/views/components"
+	"ash/views/layouts"
+)
 
 // Setup is the first run: find a model, test it, choose it, or skip.
 type Setup struct {
@@ -8,8 +11,9 @@ type Setup struct {
 	Found   []FoundModel // servers on their usual ports and keys in the environment
 	Looking bool         // the search still runs: the page loads /setup/found itself
 	Kinds   []Choice
-	Test    *TestResult // of what was chosen
-	Chosen  FoundModel  // what was tested
+	Test    *TestResult         // of what was chosen
+	Chosen  FoundModel          // what was tested
+	Place   components.KeyPlace // what the vault asks of somebody who pastes a key
 }
 
 // FoundModel is a server or key that was found.

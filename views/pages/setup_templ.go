@@ -628,7 +628,33 @@ func (s Setup) other() templ.Component {
 				return templ_7745c5c3_Err
 			}
 		}
-		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 58, "</select></div><div class=\"field\"><label for=\"base_url\">Address</label> <input id=\"base_url\" class=\"input mono\" name=\"base_url\" type=\"url\" placeholder=\"http://192.168.1.20:8080/v1\" autocomplete=\"off\"><p class=\"fine\">Leave empty for the vendor's own</p></div><div class=\"field\"><label for=\"model\">Model</label> <input id=\"model\" class=\"input mono\" name=\"model\" placeholder=\"qwen3\" autocomplete=\"off\" required></div><div class=\"field\"><label for=\"key\">Key</label> <input id=\"key\" class=\"input mono\" name=\"key\" type=\"password\" placeholder=\"If it needs one\" autocomplete=\"off\" spellcheck=\"false\"><p class=\"fine\">Held in memory only: gone when Ash ends, never written to disk.</p></div><div class=\"buttons\"><button class=\"btn go\">Test and use</button></div>")
+		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 58, "</select></div><div class=\"field\"><label for=\"base_url\">Address</label> <input id=\"base_url\" class=\"input mono\" name=\"base_url\" type=\"url\" placeholder=\"http://192.168.1.20:8080/v1\" autocomplete=\"off\"><p class=\"fine\">Leave empty for the vendor's own</p></div><div class=\"field\"><label for=\"model\">Model</label> <input id=\"model\" class=\"input mono\" name=\"model\" placeholder=\"qwen3\" autocomplete=\"off\" required></div>")
+		if templ_7745c5c3_Err != nil {
+			return templ_7745c5c3_Err
+		}
+		templ_7745c5c3_Var26 := templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
+			templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
+			templ_7745c5c3_Buffer, templ_7745c5c3_IsBuffer := templruntime.GetBuffer(templ_7745c5c3_W)
+			if !templ_7745c5c3_IsBuffer {
+				defer func() {
+					templ_7745c5c3_BufErr := templruntime.ReleaseBuffer(templ_7745c5c3_Buffer)
+					if templ_7745c5c3_Err == nil {
+						templ_7745c5c3_Err = templ_7745c5c3_BufErr
+					}
+				}()
+			}
+			ctx = templ.InitializeContext(ctx)
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 59, "<p class=\"fine\">Only if it needs one. It is tried first, then kept in the vault: encrypted, and sent to this address alone.</p>")
+			if templ_7745c5c3_Err != nil {
+				return templ_7745c5c3_Err
+			}
+			return nil
+		})
+		templ_7745c5c3_Err = components.KeyFields("setup", s.Place).Render(templ.WithChildren(ctx, templ_7745c5c3_Var26), templ_7745c5c3_Buffer)
+		if templ_7745c5c3_Err != nil {
+			return templ_7745c5c3_Err
+		}
+		templ_7745c5c3_Err = components.KeyButtons(s.Place, "Test and use").Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -638,12 +664,12 @@ func (s Setup) other() templ.Component {
 				return templ_7745c5c3_Err
 			}
 		} else {
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 59, "<div id=\"r-other\" class=\"outcome\" role=\"status\"></div>")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 60, "<div id=\"r-other\" class=\"outcome\" role=\"status\"></div>")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
 		}
-		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 60, "</form></details>")
+		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 61, "</form></details>")
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}

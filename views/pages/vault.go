@@ -58,7 +58,9 @@ type VaultSecret struct {
 }
 
 // path is the page of the secret.
-func (s VaultSecret) path() string { return "/vault/secret?name=" + url.QueryEscape(s.Name) }
+func (s VaultSecret) path() string { return vaultPath(s.Name) }
+
+func vaultPath(name string) string { return "/vault/secret?name=" + url.QueryEscape(name) }
 
 // goes says where the value may go.
 func (s VaultSecret) goes() string {

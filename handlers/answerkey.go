@@ -1,0 +1,121 @@
+package handlers
+
+import (
+	"context"
+	"net/http"
+
+	"github.com/labstack/echo/v4"
+
+	"ash/agent"
+	"ash/agent/vault"
+	"ash/views/components"
+)
+
+// What an answer that failed for want of the vault or of a key is helped with, in its place.
+
+// Unlock answers POST /chat/{thread}/messages/{message}/unlock: the vault is unlocked and the message answered anew. A wrong
+// passphrase is said in the form.
+func (h *Messages) Unlock(c echo.Context) error {
+	n, err := h.node(c)
+	if err != nil {
+		return err
+	}
+	pass, err := hidden(c, "passphrase", maxHidden)
+	if err != nil {
+		return err
+	}
+	defer vault.Wipe(pass)
+	if err := h.Vault.Secrets.Unlock(c.Request().Context(), pass); err != nil {
+		if !theirs(err) {
+			return err
+		}
+		if !ByHTMX(c) {
+			return h.Vault.notOpened(c, chatPath(n.Thread)+"#m-"+string(n.ID), err)
+		}
+		form := unlockIn(n.Message, Token(c), h.Vault.Secrets.Status(c.Request().Context()))
+		form.Problem = agent.PublicOf(err)
+		return render(c, http.StatusUnprocessableEntity, components.UnlockForm(form))
+	}
+	return h.takeUp(c, n)
+}
+
+// Key answers POST /chat/{thread}/messages/{message}/key: the key that was missing is kept, and the message answered anew.
+func (h *Messages) Key(c echo.Context) error {
+	n, err := h.node(c)
+	if err != nil {
+		return err
+	}
+	p, err := readPasted(c)
+	defer p.wipe()
+	if err != nil {
+		return err
+	}
+	ctx := c.Request().Context()
+	s, ok := h.Keys.status(n.Model.Provider)
+	if !ok {
+		return agent.Errorf(agent.CodeConflict, "The provider of this answer is no longer in the settings. Reload to see what there is.")
+	}
+	if len(p.key) == 0 {
+		err = agent.Errorf(agent.CodeInvalid, "Paste the key: it is empty.")
+	} else {
+		err = h.Keys.keep(ctx, s.Settings, p)
+	}
+	switch {
+	case err == nil:
+		return h.takeUp(c, n)
+	case theirs(err) && ByHTMX(c):
+		form := h.keyIn(ctx, n.Message, Token(c))
+		form.Problem = agent.PublicOf(err)
+		return render(c, http.StatusUnprocessableEntity, components.KeyInPlace(form))
+	}
+	return err
+}
+
+// takeUp answers anew where the message failed, unless unlocking has set that off by itself, or the conversation has gone on.
+func (h *Messages) takeUp(c echo.Context, n agent.Node) error {
+	ctx := c.Request().Context()
+	t, err := h.Threads.Thread(ctx, n.Thread)
+	if err != nil {
+		return err
+	}
+	if t.Head == n.ID {
+		if _, err := h.Turns.Continue(ctx, n.Thread); err != nil && agent.CodeOf(err) != agent.CodeConflict {
+			return err
+		}
+	}
+	return done(c, chatPath(n.Thread))
+}
+
+// help puts into a failed answer what would help it.
+func (h *Frame) help(ctx context.Context, m *components.Message, n agent.Message, token string) {
+	if h.Keys == nil || n.State != agent.MessageFailed || n.Error == nil || !m.Head {
+		return
+	}
+	unlock, key := h.Keys.Helps(ctx, n.Error.Code, n.Model.Provider)
+	switch {
+	case unlock:
+		form := unlockIn(n, token, h.Keys.Secrets.Status(ctx))
+		m.Unlock = &form
+	case key:
+		form := h.keyIn(ctx, n, token)
+		m.Key = &form
+	}
+}
+
+func unlockIn(n agent.Message, token string, s vault.Status) components.Unlock {
+	return components.Unlock{
+		Key: components.Short(n.ID), To: messagePath(n, "unlock"), Label: "Unlock and answer", Inside: true, Phrase: s.Recovery, CSRF: token,
+	}
+}
+
+func (h *Frame) keyIn(ctx context.Context, n agent.Message, token string) components.KeyForm {
+	form := components.KeyForm{Key: components.Short(n.ID), To: messagePath(n, "key"), Place: h.Keys.place(ctx), CSRF: token}
+	if s, ok := h.Keys.status(n.Model.Provider); ok {
+		form.For, form.Page = providerTitle(s.Settings), s.Vendor.KeyPage
+	}
+	return form
+}
+
+func messagePath(n agent.Message, action string) string {
+	return chatPath(n.Thread) + "/messages/" + string(n.ID) + "/" + action
+}
