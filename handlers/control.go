@@ -32,6 +32,9 @@ type Control struct {
 	Doctor  ControlDoctor               // nil: nobody looks
 	Doors   ControlDoors                // nil: ash doors and ash pair find nothing
 	Reach   func() []string             // where other devices reach this server, the best first; nil: nowhere
+	Vault   ControlVault                // nil: there is none
+	// Kept has the settings follow what lies in the vault: secrets that were added, and that are gone. nil: they do not.
+	Kept func(ctx context.Context, kept, gone []string) error
 }
 
 // ControlEngine is what the command line asks of the engine.
@@ -77,6 +80,7 @@ func (h Control) Register(g *echo.Group) {
 	h.tokens(g)
 	h.doctor(g)
 	h.doors(g)
+	h.vaultRoutes(g)
 	if h.Book != nil {
 		h.Book.register(g)
 	}

@@ -73,6 +73,9 @@ func plain(c byte) bool { return 'a' <= c && c <= 'z' || '0' <= c && c <= '9' }
 // DefaultUser returns who uses a secret of that name when nothing else is said: the
 // thing it is named after. plugin/github/token is for plugin/github.
 func DefaultUser(name string) string {
+	if name == "tool/brave" {
+		return "tool/websearch" // the tool is named after what it does, its secret after who wants it
+	}
 	words := strings.SplitN(name, "/", 3)
 	return strings.Join(words[:min(2, len(words))], "/")
 }

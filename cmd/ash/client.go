@@ -111,6 +111,11 @@ func (c *client) do(ctx context.Context, method, path string, in any) (*http.Res
 		}
 		body = bytes.NewReader(b)
 	}
+	return c.send(ctx, method, path, body)
+}
+
+// send makes one request and returns its answer if that is a success.
+func (c *client) send(ctx context.Context, method, path string, body io.Reader) (*http.Response, error) {
 	req, err := http.NewRequestWithContext(ctx, method, "http://ash/control"+path, body)
 	if err != nil {
 		return nil, err

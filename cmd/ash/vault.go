@@ -2,8 +2,8 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
+	"os"
 	"path/filepath"
 	"strings"
 	"text/tabwriter"
@@ -14,6 +14,7 @@ import (
 	"ash/agent"
 	"ash/agent/config"
 	"ash/agent/vault"
+	"ash/handlers"
 )
 
 // vaultCommand is "ash vault": keys and passwords, encrypted. home finds the home of Ash.
@@ -26,17 +27,20 @@ func vaultCommand(home func() (string, error)) *cobra.Command {
 
 A secret is bound to the hosts it may go to and the parts of Ash that may use it. Adding
 works while the vault is locked; everything else asks for the passphrase. It is read from
-the terminal, from --passphrase-file, or from the systemd credential "ash-vault".`,
+the terminal, from --passphrase-file, or from the systemd credential "ash-vault".
+
+While Ash runs, the commands work on its vault: unlock and lock there hold until Ash ends,
+and what is unlocked already asks for no passphrase.`,
 		Args: usageArgs(cobra.NoArgs),
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	cmd.PersistentFlags().StringVar(&s.passFile, "passphrase-file", "", "read the passphrase from the first line of this file")
 	cmd.AddCommand(
-		vaultStatusCommand(s), vaultCreateCommand(s), vaultUnlockCommand(s), vaultAddCommand(s), vaultListCommand(s),
+		vaultStatusCommand(s), vaultCreateCommand(s), vaultUnlockCommand(s), vaultLockCommand(s), vaultAddCommand(s), vaultListCommand(s),
 		vaultRotateCommand(s), vaultConfirmCommand(s), vaultRevertCommand(s), vaultBindCommand(s), vaultDeleteCommand(s),
 		vaultImportCommand(s), vaultExportCommand(s),
 		vaultPassphraseCommand(s), vaultPhraseCommand(s), vaultRecoverCommand(s), vaultIdentityCommand(s),
-		vaultAcceptCommand(s), vaultRepairCommand(s),
+		vaultAcceptCommand(s), vaultRepairCommand(s), vaultLogCommand(s),
 	)
 	return cmd
 }
@@ -72,63 +76,17 @@ func openVault(home string) (*vault.Vault, error) {
 	})
 }
 
-// with runs fn on the locked vault and closes it.
-func (s *safe) with(fn func(v *vault.Vault) error) (err error) {
-	home, err := s.home()
-	if err != nil {
-		return err
-	}
-	v, err := openVault(home)
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, v.Close()) }()
-	return fn(v)
-}
-
-// unlocked runs fn on the vault after asking for the passphrase.
-func (s *safe) unlocked(cmd *cobra.Command, fn func(v *vault.Vault) error) error {
-	return s.with(func(v *vault.Vault) error {
-		if err := s.unlock(cmd, v, v.Unlock); err != nil {
-			return err
-		}
-		for _, note := range v.Status(cmd.Context()).Notes {
-			fmt.Fprintln(cmd.ErrOrStderr(), "Note:", note)
-		}
-		return fn(v)
-	})
-}
-
-// unlock asks for the passphrase and unlocks with it, unless none could unlock the vault as it stands.
-func (s *safe) unlock(cmd *cobra.Command, v *vault.Vault, by func(context.Context, []byte) error) error {
-	if state := v.Status(cmd.Context()); !state.Exists || state.Problem != "" {
-		return by(cmd.Context(), nil) // says why not
-	}
-	return s.mend(cmd, by)
-}
-
-// mend asks for the passphrase for what sets a vault right that cannot be unlocked as it stands.
-func (s *safe) mend(cmd *cobra.Command, by func(context.Context, []byte) error) error {
-	pass, err := s.passphrase(cmd)
-	if err != nil {
-		return err
-	}
-	defer vault.Wipe(pass)
-	return by(cmd.Context(), pass)
-}
-
 func vaultStatusCommand(s *safe) *cobra.Command {
 	return &cobra.Command{
 		Use:   "status",
 		Short: "Say whether there is a vault and whether it is well",
 		Args:  usageArgs(cobra.NoArgs),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			home, err := s.home()
+			state, running, err := s.state(cmd.Context())
 			if err != nil {
 				return err
 			}
-			state := vault.Inspect(cmd.Context(), vaultPath(home), vaultMark(home))
-			if !state.Exists {
+			if !state.Exists && state.Problem == "" {
 				return say(cmd, "There is no vault yet. Make one with: ash vault create\n")
 			}
 			if state.Problem != "" {
@@ -136,14 +94,46 @@ func vaultStatusCommand(s *safe) *cobra.Command {
 			}
 			w := tabwriter.NewWriter(cmd.OutOrStdout(), 0, 0, 2, ' ', 0)
 			fmt.Fprintf(w, "vault\t%s\n", state.Dir)
+			if running {
+				fmt.Fprintf(w, "state\t%s\n", lockedState(state))
+			}
 			fmt.Fprintf(w, "recovery phrase\t%s\n", map[bool]string{true: "made", false: "none: ash vault phrase"}[state.Recovery])
 			if state.Incoming > 0 {
 				fmt.Fprintf(w, "added while locked\t%d: taken in at the next unlock\n", state.Incoming)
 			}
 			fmt.Fprintf(w, "changes\t%d\n", state.Serial)
+			for _, note := range state.Notes {
+				fmt.Fprintf(w, "note\t%s\n", note)
+			}
 			return w.Flush()
 		},
 	}
+}
+
+// state asks the running Ash how its vault is, or looks without one: then it is locked, and nothing is taken hold of.
+func (s *safe) state(ctx context.Context) (state vault.Status, running bool, err error) {
+	home, err := s.home()
+	if err != nil {
+		return state, false, err
+	}
+	c, err := dial(ctx, filepath.Join(home, socketName))
+	if err != nil {
+		return vault.Inspect(ctx, vaultPath(home), vaultMark(home)), false, nil
+	}
+	defer c.close()
+	k := &keeper{home: home, server: c}
+	a, err := k.do(ctx, "status", nil)
+	return a.Status, true, err
+}
+
+func lockedState(s vault.Status) string {
+	switch {
+	case !s.Unlocked:
+		return "locked: ash vault unlock"
+	case s.LocksAt.IsZero():
+		return "unlocked; it does not lock by itself"
+	}
+	return "unlocked; locks by itself at " + s.LocksAt.Local().Format("15:04 on "+time.DateOnly) + " unless it is used"
 }
 
 func vaultCreateCommand(s *safe) *cobra.Command {
@@ -153,13 +143,17 @@ func vaultCreateCommand(s *safe) *cobra.Command {
 		Short: "Make the vault",
 		Args:  usageArgs(cobra.NoArgs),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return s.with(func(v *vault.Vault) error {
+			return s.with(cmd, func(k *keeper) error {
 				if anew {
-					if err := v.Abandon(cmd.Context()); err != nil {
+					if _, err := k.do(cmd.Context(), "abandon", nil); err != nil {
 						return err
 					}
 				}
-				return s.create(cmd, v)
+				state, err := k.do(cmd.Context(), "status", nil)
+				if err != nil {
+					return err
+				}
+				return s.create(cmd, k, state.Status)
 			})
 		},
 	}
@@ -168,8 +162,8 @@ func vaultCreateCommand(s *safe) *cobra.Command {
 }
 
 // create makes the vault with a new passphrase.
-func (s *safe) create(cmd *cobra.Command, v *vault.Vault) error {
-	if state := v.Status(cmd.Context()); state.Exists {
+func (s *safe) create(cmd *cobra.Command, k *keeper, state vault.Status) error {
+	if state.Exists {
 		if state.Problem != "" {
 			return agent.Errorf(agent.CodeDenied, "%s", state.Problem)
 		}
@@ -179,8 +173,9 @@ func (s *safe) create(cmd *cobra.Command, v *vault.Vault) error {
 	if err != nil {
 		return err
 	}
-	defer vault.Wipe(pass)
-	if err := v.Create(cmd.Context(), pass); err != nil {
+	r := &handlers.VaultRequest{Passphrase: pass}
+	defer r.Wipe()
+	if _, err := k.do(cmd.Context(), "create", r); err != nil {
 		return err
 	}
 	_, err = fmt.Fprintln(cmd.ErrOrStderr(), "The vault is made. Without the passphrase nobody can open it: make a recovery phrase with: ash vault phrase")
@@ -191,27 +186,29 @@ func vaultUnlockCommand(s *safe) *cobra.Command {
 	var verify bool
 	cmd := &cobra.Command{
 		Use:   "unlock",
-		Short: "Try the passphrase, and take in what was added while locked",
-		Long: `Try the passphrase, take in what was added while the vault was locked, and remove what a
-crash may have left. The vault is locked again when the command ends.`,
+		Short: "Unlock the vault of the running Ash; without one, try the passphrase",
+		Long: `Unlock the vault of the running Ash: what waits for it goes on. Where no Ash runs, this
+only tries the passphrase, takes in what was added while the vault was locked, and
+removes what a crash may have left; it is locked again when the command ends.`,
 		Args: usageArgs(cobra.NoArgs),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return s.unlocked(cmd, func(v *vault.Vault) error {
-				state := v.Status(cmd.Context())
-				if !verify {
-					return say(cmd, "It opens: %d secrets, %d of them with a value that waits for your word.\n", state.Secrets, state.Waiting)
+			return s.with(cmd, func(k *keeper) error {
+				state, err := k.do(cmd.Context(), "status", nil)
+				if err == nil && !state.Status.Unlocked {
+					state, err = s.unlock(cmd, k, "unlock", state.Status)
 				}
-				wrong, err := v.Verify(cmd.Context())
 				if err != nil {
 					return err
 				}
-				for _, problem := range wrong {
-					fmt.Fprintln(cmd.ErrOrStderr(), agent.PublicOf(problem))
+				vaultNotes(cmd, state)
+				switch now := state.Status; {
+				case verify:
+					return verifySecrets(cmd, k, now.Secrets)
+				case k.server != nil:
+					return say(cmd, "The vault is %s. %d secrets, %d of them with a value that waits for your word.\n", lockedState(now), now.Secrets, now.Waiting)
+				default:
+					return say(cmd, "It opens: %d secrets, %d of them with a value that waits for your word.\n", now.Secrets, now.Waiting)
 				}
-				if len(wrong) > 0 {
-					return agent.Errorf(agent.CodeDenied, "%d of %d secrets cannot be read.", len(wrong), state.Secrets)
-				}
-				return say(cmd, "All %d secrets can be read.\n", state.Secrets)
 			})
 		},
 	}
@@ -219,11 +216,50 @@ crash may have left. The vault is locked again when the command ends.`,
 	return cmd
 }
 
+func verifySecrets(cmd *cobra.Command, k *keeper, all int) error {
+	a, err := k.do(cmd.Context(), "verify", nil)
+	if err != nil {
+		return err
+	}
+	for _, problem := range a.Damaged {
+		fmt.Fprintln(cmd.ErrOrStderr(), problem)
+	}
+	if len(a.Damaged) > 0 {
+		return agent.Errorf(agent.CodeDenied, "%d of %d secrets cannot be read.", len(a.Damaged), all)
+	}
+	return say(cmd, "All %d secrets can be read.\n", all)
+}
+
+func vaultLockCommand(s *safe) *cobra.Command {
+	return &cobra.Command{
+		Use:   "lock",
+		Short: "Lock the vault of the running Ash",
+		Args:  usageArgs(cobra.NoArgs),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			state, running, err := s.state(cmd.Context())
+			switch {
+			case err != nil:
+				return err
+			case !running:
+				return say(cmd, "No Ash runs, so the vault is locked.\n")
+			case !state.Unlocked:
+				return say(cmd, "The vault is locked already.\n")
+			}
+			return s.with(cmd, func(k *keeper) error {
+				if _, err := k.do(cmd.Context(), "lock", nil); err != nil {
+					return err
+				}
+				return say(cmd, "The vault is locked.\n")
+			})
+		},
+	}
+}
+
 // bound are the flags that say where a secret may go and who may use it.
 type bound struct{ hosts, users []string }
 
 func (b *bound) flags(cmd *cobra.Command) {
-	cmd.Flags().StringSliceVar(&b.hosts, "host", nil, "it may go to this host only, e.g. api.example.com (may be given more than once; none: it never leaves Ash)")
+	cmd.Flags().StringSliceVar(&b.hosts, "host", nil, "it may go to this host only, e.g. api.example.com (may be given more than once; none: the host of the provider it is named after, else it never leaves Ash)")
 	cmd.Flags().StringSliceVar(&b.users, "user", nil, "this part of Ash may use it, e.g. tool/webfetch (default: what its name says)")
 }
 
@@ -239,38 +275,60 @@ argument, which other programs could see. The vault is made if there is none.`,
   ash vault add tool/brave --host api.search.brave.com < key.txt`,
 		Args: usageArgs(cobra.ExactArgs(1)),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return s.with(func(v *vault.Vault) error {
-				if err := vault.CheckName(args[0]); err != nil {
-					return err
+			if err := vault.CheckName(args[0]); err != nil {
+				return err
+			}
+			return s.with(cmd, func(k *keeper) error {
+				if !cmd.Flags().Changed("host") {
+					b.hosts = k.usualHosts(args[0])
 				}
-				if !v.Status(cmd.Context()).Exists {
-					if err := s.create(cmd, v); err != nil {
-						return err
-					}
-				}
-				value, err := s.value(cmd, args[0])
-				if err != nil {
-					return err
-				}
-				defer vault.Wipe(value)
-				secret := vault.Secret{Name: args[0], Value: value, Hosts: b.hosts, Users: b.users}
-				if extra {
-					if secret.Extra, err = s.twice(cmd, "Passphrase of its own for "+args[0]); err != nil {
-						return err
-					}
-					defer vault.Wipe(secret.Extra)
-				}
-				later, err := v.Put(cmd.Context(), secret)
-				if err != nil {
-					return err
-				}
-				return say(cmd, "%s\n", added(args[0], later))
+				return s.add(cmd, k, &handlers.VaultRequest{Name: args[0], Hosts: b.hosts, Users: b.users}, extra)
 			})
 		},
 	}
 	b.flags(cmd)
 	cmd.Flags().BoolVar(&extra, "own-passphrase", false, "ask for a passphrase of its own, needed at each use")
 	return cmd
+}
+
+// add asks for the value of a secret and keeps it, in a vault that is made if there is none.
+func (s *safe) add(cmd *cobra.Command, k *keeper, r *handlers.VaultRequest, extra bool) error {
+	defer r.Wipe()
+	state, err := k.do(cmd.Context(), "status", nil)
+	if err != nil {
+		return err
+	}
+	if !state.Status.Exists {
+		if err := s.create(cmd, k, state.Status); err != nil {
+			return err
+		}
+	}
+	if r.Value, err = s.value(cmd, r.Name); err != nil {
+		return err
+	}
+	if extra {
+		if r.Extra, err = s.twice(cmd, "Passphrase of its own for "+r.Name); err != nil {
+			return err
+		}
+	}
+	done, err := k.do(cmd.Context(), "put", r)
+	if err != nil {
+		return err
+	}
+	vaultNotes(cmd, done)
+	if len(r.Hosts) == 0 {
+		fmt.Fprintln(cmd.ErrOrStderr(), "It is bound to no host, so it never leaves Ash. To let it go somewhere: ash vault bind", r.Name, "--host HOST")
+	}
+	return say(cmd, "%s\n", added(r.Name, done.Later))
+}
+
+// usualHosts is the function of that name with the settings of the home; nil where they cannot be read.
+func (k *keeper) usualHosts(name string) []string {
+	now, err := config.Load(config.Options{Home: k.home, Environ: os.Environ()})
+	if err != nil {
+		return nil
+	}
+	return usualHosts(now.Config(), name)
 }
 
 func added(name string, later bool) string {
@@ -286,14 +344,14 @@ func vaultListCommand(s *safe) *cobra.Command {
 		Short: "List the secrets: names, hosts, users, never values",
 		Args:  usageArgs(cobra.NoArgs),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return s.unlocked(cmd, func(v *vault.Vault) error {
-				all, err := v.List()
+			return s.unlocked(cmd, func(k *keeper) error {
+				all, err := k.do(cmd.Context(), "list", nil)
 				if err != nil {
 					return err
 				}
 				w := tabwriter.NewWriter(cmd.OutOrStdout(), 0, 0, 2, ' ', 0)
 				fmt.Fprintln(w, "NAME\tHOSTS\tUSED BY\tSINCE\tNOTE")
-				for _, i := range all {
+				for _, i := range all.Secrets {
 					fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", i.Name, orNone(i.Hosts), orNone(i.Users), i.Added.Format(time.DateOnly), standing(i))
 				}
 				return w.Flush()

@@ -16,6 +16,7 @@ import (
 	"ash/agent"
 	"ash/agent/llm"
 	"ash/agent/vault"
+	"ash/handlers"
 )
 
 func vaultRotateCommand(s *safe) *cobra.Command {
@@ -24,24 +25,22 @@ func vaultRotateCommand(s *safe) *cobra.Command {
 		Short: "Give a secret a new value; the former is kept until you confirm",
 		Args:  usageArgs(cobra.ExactArgs(1)),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return s.unlocked(cmd, func(v *vault.Vault) error {
-				info, err := find(v, args[0])
+			return s.unlocked(cmd, func(k *keeper) error {
+				info, err := k.find(cmd.Context(), args[0])
 				if err != nil {
 					return err
 				}
-				value, err := s.value(cmd, args[0])
-				if err != nil {
+				r := &handlers.VaultRequest{Name: args[0]}
+				defer r.Wipe()
+				if r.Value, err = s.value(cmd, args[0]); err != nil {
 					return err
 				}
-				defer vault.Wipe(value)
-				var extra []byte
 				if info.Extra {
-					if extra, err = s.twice(cmd, "Passphrase of its own for "+args[0]); err != nil {
+					if r.Extra, err = s.twice(cmd, "Passphrase of its own for "+args[0]); err != nil {
 						return err
 					}
-					defer vault.Wipe(extra)
 				}
-				if _, err := v.Rotate(cmd.Context(), args[0], value, extra); err != nil {
+				if _, err := k.do(cmd.Context(), "rotate", r); err != nil {
 					return err
 				}
 				return say(cmd, "%s has a new value. When it works: ash vault confirm %s. If not: ash vault revert %s\n", args[0], args[0], args[0])
@@ -50,12 +49,12 @@ func vaultRotateCommand(s *safe) *cobra.Command {
 	}
 }
 
-func find(v *vault.Vault, name string) (vault.Info, error) {
-	all, err := v.List()
+func (k *keeper) find(ctx context.Context, name string) (vault.Info, error) {
+	all, err := k.do(ctx, "list", nil)
 	if err != nil {
 		return vault.Info{}, err
 	}
-	for _, i := range all {
+	for _, i := range all.Secrets {
 		if i.Name == name {
 			return i, nil
 		}
@@ -64,14 +63,16 @@ func find(v *vault.Vault, name string) (vault.Info, error) {
 }
 
 // vaultDeed is a command that does one thing to one secret of the unlocked vault.
-func vaultDeed(s *safe, use, short, done string, do func(v *vault.Vault, ctx context.Context, name string) error) *cobra.Command {
+func vaultDeed(s *safe, deed, short, done string) *cobra.Command {
 	return &cobra.Command{
-		Use: use + " NAME", Short: short, Args: usageArgs(cobra.ExactArgs(1)),
+		Use: deed + " NAME", Short: short, Args: usageArgs(cobra.ExactArgs(1)),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return s.unlocked(cmd, func(v *vault.Vault) error {
-				if err := do(v, cmd.Context(), args[0]); err != nil {
+			return s.unlocked(cmd, func(k *keeper) error {
+				out, err := k.do(cmd.Context(), deed, &handlers.VaultRequest{Name: args[0]})
+				if err != nil {
 					return err
 				}
+				vaultNotes(cmd, out)
 				return say(cmd, "%s: %s\n", args[0], done)
 			})
 		},
@@ -79,15 +80,15 @@ func vaultDeed(s *safe, use, short, done string, do func(v *vault.Vault, ctx con
 }
 
 func vaultConfirmCommand(s *safe) *cobra.Command {
-	return vaultDeed(s, "confirm", "Settle on a secret's new value and drop the former", "settled.", (*vault.Vault).Confirm)
+	return vaultDeed(s, "confirm", "Settle on a secret's new value and drop the former", "settled.")
 }
 
 func vaultRevertCommand(s *safe) *cobra.Command {
-	return vaultDeed(s, "revert", "Go back to a secret's former value", "the former value is used again.", (*vault.Vault).Revert)
+	return vaultDeed(s, "revert", "Go back to a secret's former value", "the former value is used again.")
 }
 
 func vaultDeleteCommand(s *safe) *cobra.Command {
-	return vaultDeed(s, "delete", "Delete a secret with all its values", "deleted.", (*vault.Vault).Delete)
+	return vaultDeed(s, "delete", "Delete a secret with all its values", "deleted.")
 }
 
 func vaultBindCommand(s *safe) *cobra.Command {
@@ -97,8 +98,8 @@ func vaultBindCommand(s *safe) *cobra.Command {
 		Short: "Say anew which hosts a secret may go to and who may use it",
 		Args:  usageArgs(cobra.ExactArgs(1)),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return s.unlocked(cmd, func(v *vault.Vault) error {
-				info, err := find(v, args[0])
+			return s.unlocked(cmd, func(k *keeper) error {
+				info, err := k.find(cmd.Context(), args[0])
 				if err != nil {
 					return err
 				}
@@ -108,7 +109,8 @@ func vaultBindCommand(s *safe) *cobra.Command {
 				if !cmd.Flags().Changed("user") {
 					b.users = info.Users
 				}
-				return v.Bind(cmd.Context(), args[0], b.hosts, b.users)
+				_, err = k.do(cmd.Context(), "bind", &handlers.VaultRequest{Name: args[0], Hosts: b.hosts, Users: b.users})
+				return err
 			})
 		},
 	}
@@ -136,18 +138,21 @@ there already stay as they are. The file itself is not changed: delete it when y
 			if bytes.HasPrefix(data, []byte("age-encryption.org/")) {
 				return s.importExport(cmd, data, passFile)
 			}
-			place, err := envNames(as)
+			places, err := envNames(as)
 			if err != nil {
 				return err
 			}
-			return s.with(func(v *vault.Vault) error {
-				if !v.Status(cmd.Context()).Exists {
-					if err := s.create(cmd, v); err != nil {
-						return err
-					}
+			return s.with(cmd, func(k *keeper) error {
+				state, err := k.do(cmd.Context(), "status", nil)
+				if err == nil && !state.Status.Exists {
+					err = s.create(cmd, k, state.Status)
 				}
-				done, err := v.ImportEnv(cmd.Context(), data, place)
-				return errors.Join(tellImported(cmd, done), err)
+				if err != nil {
+					return err
+				}
+				done, err := k.do(cmd.Context(), "import-env", &handlers.VaultRequest{Data: data, Places: places})
+				vaultNotes(cmd, done)
+				return errors.Join(tellImported(cmd, done.Imported), err)
 			})
 		},
 	}
@@ -157,14 +162,15 @@ there already stay as they are. The file itself is not changed: delete it when y
 }
 
 func (s *safe) importExport(cmd *cobra.Command, data []byte, passFile string) error {
-	return s.unlocked(cmd, func(v *vault.Vault) error {
+	return s.unlocked(cmd, func(k *keeper) error {
 		pass, err := s.exportPassphrase(cmd, passFile)
 		if err != nil {
 			return err
 		}
 		defer vault.Wipe(pass)
-		done, err := v.Import(cmd.Context(), bytes.NewReader(data), pass)
-		return errors.Join(tellImported(cmd, done), err)
+		done, err := k.do(cmd.Context(), "import", &handlers.VaultRequest{Data: data, New: pass})
+		vaultNotes(cmd, done)
+		return errors.Join(tellImported(cmd, done.Imported), err)
 	})
 }
 
@@ -215,8 +221,8 @@ func readWhole(path string) ([]byte, error) {
 }
 
 // envNames says under which names the keys of a .env file are kept: those of known providers, and what the person says.
-func envNames(as []string) (func(key string) (vault.Secret, bool), error) {
-	known := make(map[string]vault.Secret)
+func envNames(as []string) (map[string]handlers.VaultPlace, error) {
+	known := make(map[string]handlers.VaultPlace)
 	for _, v := range llm.Vendors() {
 		u, err := url.Parse(v.BaseURL)
 		if err != nil || u.Host == "" {
@@ -224,7 +230,7 @@ func envNames(as []string) (func(key string) (vault.Secret, bool), error) {
 		}
 		for _, key := range v.KeyEnv {
 			if _, first := known[key]; !first {
-				known[key] = vault.Secret{Name: "provider/" + v.Kind, Hosts: []string{u.Host}}
+				known[key] = handlers.VaultPlace{Name: "provider/" + v.Kind, Hosts: []string{u.Host}}
 			}
 		}
 	}
@@ -237,7 +243,7 @@ func envNames(as []string) (func(key string) (vault.Secret, bool), error) {
 		if err := vault.CheckName(name); err != nil {
 			return nil, err
 		}
-		secret := vault.Secret{Name: name}
+		secret := handlers.VaultPlace{Name: name}
 		if bound {
 			secret.Hosts = strings.Split(hosts, ",")
 		}
@@ -248,10 +254,7 @@ func envNames(as []string) (func(key string) (vault.Secret, bool), error) {
 		}
 		known[key] = secret
 	}
-	return func(key string) (vault.Secret, bool) {
-		s, ok := known[key]
-		return s, ok
-	}, nil
+	return known, nil
 }
 
 func vaultExportCommand(s *safe) *cobra.Command {
@@ -261,13 +264,8 @@ func vaultExportCommand(s *safe) *cobra.Command {
 		Short: "Write all secrets into one file, encrypted with a passphrase of its own",
 		Args:  usageArgs(cobra.ExactArgs(1)),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return s.unlocked(cmd, func(v *vault.Vault) error {
-				pass, err := s.newPassphrase(cmd, passFile)
-				if err != nil {
-					return err
-				}
-				defer vault.Wipe(pass)
-				return writeExport(cmd.Context(), v, args[0], pass)
+			return s.with(cmd, func(k *keeper) error {
+				return s.export(cmd, k, args[0], passFile)
 			})
 		},
 	}
@@ -275,8 +273,32 @@ func vaultExportCommand(s *safe) *cobra.Command {
 	return cmd
 }
 
+// export asks for the passphrase of the vault even where that is unlocked.
+func (s *safe) export(cmd *cobra.Command, k *keeper, path, passFile string) error {
+	if _, err := os.Lstat(path); err == nil {
+		return agent.Errorf(agent.CodeConflict, "%s exists already. Give another name.", path)
+	}
+	r := new(handlers.VaultRequest)
+	defer r.Wipe()
+	state, err := k.do(cmd.Context(), "status", nil)
+	if err == nil && state.Status.Exists && state.Status.Problem == "" {
+		r.Passphrase, err = s.passphrase(cmd)
+	}
+	if err == nil {
+		r.New, err = s.newPassphrase(cmd, passFile)
+	}
+	if err != nil {
+		return err
+	}
+	out, err := k.do(cmd.Context(), "export", r)
+	if err != nil {
+		return err
+	}
+	return writeExport(path, out.Export)
+}
+
 // writeExport never overwrites, and leaves no half of a file.
-func writeExport(ctx context.Context, v *vault.Vault, path string, pass []byte) (err error) {
+func writeExport(path string, sealed []byte) error {
 	f, err := os.OpenFile(filepath.Clean(path), os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
 	if errors.Is(err, os.ErrExist) {
 		return agent.Errorf(agent.CodeConflict, "%s exists already. Give another name.", path)
@@ -284,12 +306,12 @@ func writeExport(ctx context.Context, v *vault.Vault, path string, pass []byte) 
 	if err != nil {
 		return agent.Wrap(agent.CodeUnavailable, err, "%s cannot be written.", path)
 	}
-	err = v.Export(ctx, f, pass)
+	_, err = f.Write(sealed)
 	if err == nil {
 		err = f.Sync()
 	}
 	if err = errors.Join(err, f.Close()); err != nil {
-		return errors.Join(err, os.Remove(path))
+		return errors.Join(agent.Wrap(agent.CodeUnavailable, err, "%s cannot be written.", path), os.Remove(path))
 	}
 	return nil
 }

@@ -2,7 +2,6 @@ package main
 
 import (
 	"bytes"
-	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -14,6 +13,7 @@ import (
 
 	"ash/agent"
 	"ash/agent/vault"
+	"ash/handlers"
 )
 
 // vaultCredential is the name of the systemd credential that holds the passphrase
@@ -151,21 +151,27 @@ func vaultPassphraseCommand(s *safe) *cobra.Command {
 		Short: "Change the passphrase",
 		Args:  usageArgs(cobra.NoArgs),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return s.with(func(v *vault.Vault) error {
-				return s.unlock(cmd, v, func(ctx context.Context, was []byte) error {
-					if was == nil {
-						return v.Unlock(ctx, was) // says that there is none
-					}
-					now, err := s.newPassphrase(cmd, newFile)
-					if err != nil {
-						return err
-					}
-					defer vault.Wipe(now)
-					if err := v.ChangePassphrase(ctx, was, now); err != nil {
-						return err
-					}
-					return say(cmd, "The passphrase is changed. Copies of the vault made before still open with the old one; if somebody may have both, also run: ash vault rotate-identity, and make new keys where they were issued.\n")
-				})
+			return s.with(cmd, func(k *keeper) error {
+				r := new(handlers.VaultRequest)
+				defer r.Wipe()
+				state, err := k.do(cmd.Context(), "status", nil)
+				if err != nil {
+					return err
+				}
+				if !state.Status.Exists || state.Status.Problem != "" {
+					_, err := k.do(cmd.Context(), "unlock", nil) // says why not
+					return err
+				}
+				if r.Passphrase, err = s.passphrase(cmd); err != nil {
+					return err
+				}
+				if r.New, err = s.newPassphrase(cmd, newFile); err != nil {
+					return err
+				}
+				if _, err := k.do(cmd.Context(), "passphrase", r); err != nil {
+					return err
+				}
+				return say(cmd, "The passphrase is changed. Copies of the vault made before still open with the old one; if somebody may have both, also run: ash vault rotate-identity, and make new keys where they were issued.\n")
 			})
 		},
 	}
@@ -179,13 +185,14 @@ func vaultPhraseCommand(s *safe) *cobra.Command {
 		Short: "Make a recovery phrase of 24 words; an earlier one is void",
 		Args:  usageArgs(cobra.NoArgs),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return s.unlocked(cmd, func(v *vault.Vault) error {
-				phrase, err := v.NewPhrase(cmd.Context())
+			return s.unlocked(cmd, func(k *keeper) error {
+				out, err := k.do(cmd.Context(), "phrase", nil)
 				if err != nil {
 					return err
 				}
+				defer vault.Wipe(out.Phrase)
 				fmt.Fprintln(cmd.ErrOrStderr(), "Write these 24 words down on paper. They open the vault if the passphrase is lost, and are not shown again:")
-				return say(cmd, "%s\n", phrase)
+				return say(cmd, "%s\n", out.Phrase)
 			})
 		},
 	}
@@ -198,18 +205,16 @@ func vaultRecoverCommand(s *safe) *cobra.Command {
 		Short: "Open the vault with the recovery phrase and set a new passphrase",
 		Args:  usageArgs(cobra.NoArgs),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return s.with(func(v *vault.Vault) error {
-				phrase, err := s.phrase(cmd, phraseFile)
-				if err != nil {
+			return s.with(cmd, func(k *keeper) (err error) {
+				r := new(handlers.VaultRequest)
+				defer r.Wipe()
+				if r.Phrase, err = s.phrase(cmd, phraseFile); err != nil {
 					return err
 				}
-				defer vault.Wipe(phrase)
-				now, err := s.newPassphrase(cmd, newFile)
-				if err != nil {
+				if r.New, err = s.newPassphrase(cmd, newFile); err != nil {
 					return err
 				}
-				defer vault.Wipe(now)
-				if err := v.Recover(cmd.Context(), string(phrase), now); err != nil {
+				if _, err := k.do(cmd.Context(), "recover", r); err != nil {
 					return err
 				}
 				return say(cmd, "The vault has a new passphrase. The recovery phrase stays good.\n")
@@ -235,8 +240,12 @@ func vaultIdentityCommand(s *safe) *cobra.Command {
 		Short: "Encrypt everything to new keys; passphrase and recovery phrase stay",
 		Args:  usageArgs(cobra.NoArgs),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return s.with(func(v *vault.Vault) error {
-				if err := s.unlock(cmd, v, v.RotateIdentity); err != nil {
+			return s.with(cmd, func(k *keeper) error {
+				state, err := k.do(cmd.Context(), "status", nil)
+				if err == nil {
+					_, err = s.unlock(cmd, k, "rotate-identity", state.Status)
+				}
+				if err != nil {
 					return err
 				}
 				return say(cmd, "Everything is encrypted to new keys.\n")
@@ -251,8 +260,8 @@ func vaultAcceptCommand(s *safe) *cobra.Command {
 		Short: "Accept an earlier copy of the vault that you put back yourself",
 		Args:  usageArgs(cobra.NoArgs),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return s.with(func(v *vault.Vault) error {
-				if err := s.mend(cmd, v.Accept); err != nil {
+			return s.with(cmd, func(k *keeper) error {
+				if _, err := s.mend(cmd, k, "accept"); err != nil {
 					return err
 				}
 				return say(cmd, "The vault is accepted as it is.\n")
@@ -267,8 +276,8 @@ func vaultRepairCommand(s *safe) *cobra.Command {
 		Short: "Make vault.json and current anew when they are missing or damaged",
 		Args:  usageArgs(cobra.NoArgs),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return s.with(func(v *vault.Vault) error {
-				if err := s.mend(cmd, v.Repair); err != nil {
+			return s.with(cmd, func(k *keeper) error {
+				if _, err := s.mend(cmd, k, "repair"); err != nil {
 					return err
 				}
 				return say(cmd, "The vault is whole again.\n")
