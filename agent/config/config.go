@@ -22,6 +22,7 @@ import (
 //	doc      what it means; for people
 type Config struct {
 	Server     Server              `key:"server" doc:"Where the pages are served."`
+	Doors      Doors               `key:"doors" doc:"Who may come in from elsewhere than this machine. Nobody may without a passphrase or a paired device."`
 	Workspace  Workspace           `key:"workspace" doc:"Where Ash keeps its identity and the files it works on."`
 	Models     Models              `key:"models" doc:"Which language models answer, and how."`
 	History    History             `key:"history" doc:"How much of a conversation is sent to the model."`
@@ -43,6 +44,25 @@ type Config struct {
 type Server struct {
 	Listen string `key:"listen" default:"127.0.0.1:8080" form:"address" restart:"yes" doc:"Address and port of the pages. Port 0 takes any free one."`
 }
+
+// Doors is the [doors] section.
+type Doors struct {
+	// LAN is LANOff, LANOn, or an address with or without a port.
+	LAN string `key:"lan" default:"off" form:"lan" doc:"Whether phones and computers on your network reach Ash. on takes every private address of this machine; one address, such as 192.168.1.5 or 192.168.1.5:8080, takes that alone. It stays closed until a passphrase is set or a device is paired."`
+	// Names are in lower case, without port.
+	Names       []string `key:"names" unset:"the name of this machine" sample:"ash.home, ash.example.org" form:"host" doc:"Further names this machine is reached by, such as the one a reverse proxy serves. Requests to any other name are refused."`
+	LocalSignIn bool     `key:"local_sign_in" default:"false" doc:"Ask for sign-in in a browser on this machine, too. Needed behind a reverse proxy that adds no header of its own."`
+	SessionDays int      `key:"session_days" default:"90" min:"1" max:"3650" doc:"Days after which a device that was not used has to sign in again."`
+	Tailscale   bool     `key:"tailscale" default:"false" doc:"Believe tailscale serve, when it runs on this machine, who of your tailnet is there. Only the logins below are let in by it."`
+	// TailscaleLogins count only with Tailscale.
+	TailscaleLogins []string `key:"tailscale_logins" unset:"nobody" sample:"me@example.com" doc:"Logins of your tailnet that come in without a passphrase."`
+}
+
+// What doors.lan may say besides an address.
+const (
+	LANOff = "off"
+	LANOn  = "on"
+)
 
 // Workspace is the [workspace] section.
 type Workspace struct {

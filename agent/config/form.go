@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"net/netip"
 	"net/url"
 	"slices"
 	"strconv"
@@ -18,6 +19,8 @@ const (
 	formPath    = "path"
 	formSecret  = "secret" // name of a secret of the vault: provider/openai
 	formRef     = "ref"    // provider/name
+	formHost    = "host"   // name or address of a machine, without port
+	formLAN     = "lan"    // off, on, an address, or an address and a port
 )
 
 // checkForm says what is wrong with s. What may turn out to be a key pasted in
@@ -44,6 +47,42 @@ func checkForm(form, s string) error {
 	case formRef:
 		_, err := parseRef(s)
 		return err
+	case formHost:
+		return checkHost(s)
+	case formLAN:
+		return checkLAN(s)
+	}
+	return nil
+}
+
+// checkHost takes what stands in a Host header before the port, in lower case.
+func checkHost(s string) error {
+	if _, err := netip.ParseAddr(s); err == nil {
+		return nil
+	}
+	bad := func(r rune) bool {
+		return !('a' <= r && r <= 'z' || '0' <= r && r <= '9' || r == '-' || r == '.' || r == '_')
+	}
+	if s == "" || len(s) > 253 || strings.IndexFunc(s, bad) >= 0 || s[0] == '.' || strings.Contains(s, "..") {
+		return fmt.Errorf("%s is not the name of a machine (small letters, without http:// and without a port)", shown(s))
+	}
+	return nil
+}
+
+func checkLAN(s string) error {
+	if s == LANOff || s == LANOn {
+		return nil
+	}
+	ip, err := netip.ParseAddr(s)
+	if err != nil {
+		ap, portErr := netip.ParseAddrPort(s)
+		if portErr != nil || ap.Port() == 0 {
+			return fmt.Errorf("%s is neither on nor off nor an address of this machine such as 192.168.1.5", shown(s))
+		}
+		ip = ap.Addr()
+	}
+	if ip.Unmap().IsLoopback() || ip.IsMulticast() {
+		return fmt.Errorf("%s is no address that other devices reach", shown(s))
 	}
 	return nil
 }
@@ -119,6 +158,10 @@ func (f *field) allowedOne() string {
 		return "a path"
 	case formRef:
 		return `"provider/model"`
+	case formHost:
+		return `a name such as "ash.example.org"`
+	case formLAN:
+		return `"off", "on" or an address such as "192.168.1.5"`
 	}
 	switch f.Type {
 	case TypeInteger:

@@ -51,6 +51,7 @@ func TestDefaults(t *testing.T) {
 	c := load(t, o).Config()
 	want := Config{
 		Server:    Server{Listen: "127.0.0.1:8080"},
+		Doors:     Doors{LAN: LANOff, SessionDays: 90},
 		Workspace: Workspace{Path: filepath.Join(o.Home, "workspace")},
 		Models:    Models{Retries: 2},
 		History:   History{MaxContextMessages: 500, Summarise: true},
