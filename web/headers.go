@@ -9,9 +9,14 @@ import (
 const policy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; font-src 'self'; " +
 	"connect-src 'self'; manifest-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
 
+// permissions is the Permissions-Policy: nothing of the device is used but what a person pastes, copies and picks.
+const permissions = "accelerometer=(), autoplay=(), browsing-topics=(), camera=(), display-capture=(), encrypted-media=(), fullscreen=(), geolocation=(), gyroscope=(), " +
+	"hid=(), identity-credentials-get=(), idle-detection=(), local-fonts=(), magnetometer=(), microphone=(), midi=(), payment=(), picture-in-picture=(), " +
+	"publickey-credentials-get=(), screen-wake-lock=(), serial=(), usb=(), xr-spatial-tracking=()"
+
 // protect sets the headers that keep pages private and inert. Handlers of
 // public files replace Cache-Control.
-func protect(next echo.HandlerFunc) echo.HandlerFunc {
+func (s *Server) protect(next echo.HandlerFunc) echo.HandlerFunc {
 	return func(c echo.Context) error {
 		h := c.Response().Header()
 		h.Set("Content-Security-Policy", policy)
@@ -21,8 +26,14 @@ func protect(next echo.HandlerFunc) echo.HandlerFunc {
 		h.Set("Referrer-Policy", "same-origin")
 		h.Set("Cross-Origin-Opener-Policy", "same-origin")
 		h.Set("Cross-Origin-Resource-Policy", "same-origin")
-		h.Set("Permissions-Policy", "camera=(), geolocation=(), microphone=(), payment=(), usb=()")
+		h.Set("Permissions-Policy", permissions)
+		h.Set("X-Permitted-Cross-Domain-Policies", "none")
+		h.Set("X-Robots-Tag", "noindex, nofollow")
 		h.Set("Cache-Control", "no-store")
+		if s.certified && c.Request().TLS != nil {
+			// Only here: a browser that remembers this for a certificate it does not know shows no way past the warning.
+			h.Set("Strict-Transport-Security", "max-age=31536000")
+		}
 		return next(c)
 	}
 }

@@ -16,6 +16,7 @@ import (
 const (
 	maxHeader     = 64 << 10          // bytes, all headers together
 	maxForm       = 1 << 20           // bytes, a form's body
+	maxDoor       = 16 << 10          // bytes, a form of the doors: strangers send them
 	maxAPI        = 64 << 10          // bytes, a body of the API
 	maxFile       = 25 << 20          // bytes, one attachment
 	maxUpload     = maxFile + 512<<10 // bytes, an upload's body: the file and what is around it
@@ -63,20 +64,3 @@ func within(d time.Duration) echo.MiddlewareFunc {
 	}
 }
 
-// streaming lets a response stay open: no deadline on the connection, and a
-// context that ends when the server stops and the stream has not ended by then.
-func (s *Server) streaming(next echo.HandlerFunc) echo.HandlerFunc {
-	return func(c echo.Context) error {
-		r := c.Request()
-		ctl := http.NewResponseController(c.Response())
-		if err := errors.Join(ctl.SetReadDeadline(time.Time{}), ctl.SetWriteDeadline(time.Time{})); err != nil {
-			return agent.Wrap(agent.CodeInternal, err, "A stream could not be opened on this connection.")
-		}
-		ctx, cancel := context.WithCancel(r.Context())
-		defer cancel()
-		defer context.AfterFunc(s.open, cancel)()
-		c.SetRequest(r.WithContext(ctx))
-		defer c.SetRequest(r)
-		return next(c)
-	}
-}

@@ -10,7 +10,7 @@ import (
 	"ash/handlers"
 )
 
-// Routes are the parts that answer. All but Control, Memory, Notes and API are required.
+// Routes are the parts that answer. All but Control, Memory, Notes, SignIn, Doors and API are required.
 type Routes struct {
 	Problem     func(echo.Context, handlers.Problem) error // how a failed request is shown
 	Chat        *handlers.Chat
@@ -28,6 +28,8 @@ type Routes struct {
 	Notes       *handlers.Notes  // nil with Memory
 	Vault       *handlers.Vault
 	Later       *handlers.Later
+	SignIn      *handlers.SignIn // nil: nobody can sign in
+	Doors       *handlers.Doors  // nil with SignIn
 	Thread      echo.HandlerFunc  // the event stream of a page with a conversation
 	House       echo.HandlerFunc  // the event stream of all other pages
 	Inbox       echo.HandlerFunc  // the event stream of the page of all that waits
@@ -40,13 +42,15 @@ type Routes struct {
 type kind int
 
 const (
-	open    kind = iota // no session: health and embedded files
+	open    kind = iota // for everybody, without session: health and embedded files
+	door                // for everybody: signing in and pairing
 	page                // pages and forms
 	upload              // forms with files
 	file                // attachments: not compressed, and long ones take their time
 	slow                // handlers that wait for a model server, or for a passphrase to be tried
 	stream              // stays open
 	program             // the API: a token instead of session and CSRF token
+	described           // what the API says of itself: for this machine without a token
 )
 
 type route struct {
@@ -64,6 +68,7 @@ const (
 func (s *Server) table(r Routes) []route {
 	return slices.Concat(
 		s.houseRoutes(r),
+		doorRoutes(r),
 		chatRoutes(r),
 		toolRoutes(r),
 		memoryRoutes(r),
@@ -85,6 +90,36 @@ func (s *Server) houseRoutes(r Routes) []route {
 		{get, "/healthz", open, healthz},
 		{get, "/readyz", open, s.readyz},
 		{get, "/static/*", open, echo.WrapHandler(r.Assets)},
+	}
+}
+
+// doorRoutes are where people come in, and where who is in says who else may.
+func doorRoutes(r Routes) []route {
+	if r.SignIn == nil {
+		return nil
+	}
+	return []route{
+		{get, signIn, door, r.SignIn.Show},
+		{post, signIn, door, r.SignIn.SignIn},
+		{get, "/pair", door, r.SignIn.PairForm},
+		{get, "/pair/:link", door, r.SignIn.PairForm},
+		{post, "/pair", door, r.SignIn.Pair},
+		{get, "/pair/wait", door, r.SignIn.Wait},
+		{post, "/pair/wait", door, r.SignIn.Collect},
+		{post, "/sign-out", page, r.SignIn.SignOut},
+
+		{get, "/settings/doors", page, r.Doors.Show},
+		{post, "/settings/doors/passphrase", page, r.Doors.Passphrase},
+		{post, "/settings/doors/open", page, r.Doors.Open},
+		{post, "/settings/doors/close", page, r.Doors.Close},
+		{post, "/settings/doors/pair", page, r.Doors.Pair},
+		{get, "/settings/doors/claims", page, r.Doors.Claims},
+		{post, "/settings/doors/claims/:claim", page, r.Doors.Confirm},
+		{post, "/settings/doors/devices/:device/sign-out", page, r.Doors.SignOut},
+		{post, "/settings/doors/sign-out-all", page, r.Doors.SignOutAll},
+		{post, "/settings/doors/here", page, r.Doors.Here},
+		{post, "/settings/doors/names", page, r.Doors.Names},
+		{post, "/settings/doors/tailscale", page, r.Doors.Tailscale},
 	}
 }
 
@@ -251,7 +286,7 @@ func apiRoutes(h *handlers.API) []route {
 	for _, x := range h.Routes() {
 		k := program
 		if x.Open {
-			k = open
+			k = described
 		}
 		list = append(list, route{x.Method, x.Address(), k, x.Handle})
 	}
@@ -265,6 +300,7 @@ func (s *Server) register(r Routes, table []route) {
 	}
 	stacks := map[kind][]echo.MiddlewareFunc{
 		open:   nil,
+		door:   form(maxDoor, within(pageTimeout)),
 		page:   form(maxForm, within(pageTimeout)),
 		upload: form(maxUpload, within(slowTimeout)),
 		file:   {limitBody(0), within(slowTimeout)},
@@ -273,14 +309,33 @@ func (s *Server) register(r Routes, table []route) {
 	}
 	if r.API != nil {
 		stacks[program] = []echo.MiddlewareFunc{bearer(r.API.Tokens), limitBody(maxAPI), within(pageTimeout)}
+		stacks[described] = []echo.MiddlewareFunc{s.strangers(bearer(r.API.Tokens)), limitBody(0)}
 		s.echo.RouteNotFound(handlers.APIPrefix+"/*", r.API.NotFound, stacks[program]...)
+		s.public[handlers.APIPrefix+"/*"] = true // answered as all of the API is: by token
 	}
 	for _, x := range table {
+		switch x.kind {
+		case open, door, program, described: // they ask for themselves, or need not
+			s.public[x.method+" "+x.path] = true
+		}
 		s.echo.Add(x.method, x.path, x.handle, stacks[x.kind]...)
 	}
 	s.echo.RouteNotFound("/*", func(echo.Context) error { return echo.ErrNotFound }, stacks[page]...)
 	if r.Control != nil {
 		r.Control(s.echo.Group("/control", socketOnly, limitBody(maxUpload)))
+	}
+}
+
+// strangers applies a middleware to those who are let in by nothing else.
+func (s *Server) strangers(only echo.MiddlewareFunc) echo.MiddlewareFunc {
+	return func(next echo.HandlerFunc) echo.HandlerFunc {
+		guarded := only(next)
+		return func(c echo.Context) error {
+			if s.lets(handlers.VisitorOf(c)) {
+				return next(c)
+			}
+			return guarded(c)
+		}
 	}
 }
 
@@ -297,10 +352,13 @@ func socketOnly(next echo.HandlerFunc) echo.HandlerFunc {
 // healthz says that the process answers.
 func healthz(c echo.Context) error { return c.String(http.StatusOK, "ok\n") }
 
-// readyz says whether Ash can work, and if not, why.
+// readyz says whether Ash can work, and to who may come in, if not, why.
 func (s *Server) readyz(c echo.Context) error {
 	if s.ready != nil {
 		if err := s.ready(c.Request().Context()); err != nil {
+			if !s.lets(handlers.VisitorOf(c)) {
+				return c.String(http.StatusServiceUnavailable, "not ready\n")
+			}
 			return c.String(http.StatusServiceUnavailable, agent.PublicOf(err)+"\n")
 		}
 	}

@@ -7,6 +7,8 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"slices"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -27,10 +29,15 @@ const farewell = time.Second
 
 // Config is what a Server is made of.
 type Config struct {
-	Home   string   // where session.key lies; must exist
-	Hosts  []string // further names of this machine, besides the loopback ones
-	Log    *slog.Logger
-	Routes Routes
+	Home string // where session.key lies; must exist
+	// Doors know who is signed in; nil: nobody ever is, and only this machine is let in.
+	Doors Doors
+	// Admission is what the settings say of who may come in; nil is the zero Admission.
+	Admission func() Admission
+	// Certified says that what is served by TLS has a certificate that browsers trust, so that they may insist on it from then on.
+	Certified bool
+	Log       *slog.Logger
+	Routes    Routes
 	// Ready says why Ash cannot work at present; nil means it can.
 	Ready func(context.Context) error
 	// Stopping is called once, after the listeners are closed and while streams are still open:
@@ -40,27 +47,42 @@ type Config struct {
 
 // Server serves Ash over HTTP. Make it with New, run it once with Serve.
 type Server struct {
-	log      *slog.Logger
-	echo     *echo.Echo
-	sessions *jar
-	problem  func(echo.Context, handlers.Problem) error
-	ready    func(context.Context) error
-	stopping func(context.Context) error
-	stopped  atomic.Bool
-	open     context.Context // ends when streams have to
-	end      context.CancelFunc
+	log       *slog.Logger
+	echo      *echo.Echo
+	sessions  *jar
+	doors     Doors // nil: nobody is signed in
+	admission func() Admission
+	certified bool
+	public    map[string]bool // routes that need no session: "GET /path", or the path of what is no route
+	problem   func(echo.Context, handlers.Problem) error
+	ready     func(context.Context) error
+	stopping  func(context.Context) error
+	stopped   atomic.Bool
+	open      context.Context // ends when streams have to
+	end       context.CancelFunc
+
+	mu      sync.Mutex
+	added   map[*Door]bool // guarded by mu
+	changed chan struct{}  // guarded by mu; closed, and replaced, when the admission changed
 }
 
 // New makes a server. Errors: those of reading or making the session key.
 func New(cfg Config) (*Server, error) { return build(cfg, (*Server).table) }
 
 func build(cfg Config, table func(*Server, Routes) []route) (*Server, error) {
-	sessions, err := newJar(cfg.Home)
+	sessions, err := newJar(cfg.Home, cfg.Doors)
 	if err != nil {
 		return nil, err
 	}
 	e := echo.New()
-	s := &Server{log: cfg.Log, echo: e, sessions: sessions, problem: cfg.Routes.Problem, ready: cfg.Ready, stopping: cfg.Stopping}
+	if cfg.Admission == nil {
+		cfg.Admission = func() Admission { return Admission{} }
+	}
+	s := &Server{
+		log: cfg.Log, echo: e, sessions: sessions, doors: cfg.Doors, admission: cfg.Admission, certified: cfg.Certified,
+		problem: cfg.Routes.Problem, ready: cfg.Ready, stopping: cfg.Stopping,
+		public: map[string]bool{}, added: map[*Door]bool{}, changed: make(chan struct{}),
+	}
 	s.open, s.end = context.WithCancel(context.Background())
 	e.HTTPErrorHandler = s.fail
 	e.IPExtractor = echo.ExtractIPDirect()
@@ -69,9 +91,10 @@ func build(cfg Config, table func(*Server, Routes) []route) (*Server, error) {
 		identify,
 		access(cfg.Log),
 		recovering(cfg.Log),
-		protect,
-		admit(cfg.Hosts),
+		s.protect,
+		s.admit,
 		sameOrigin,
+		s.gate,
 	)
 	s.register(cfg.Routes, table(s, cfg.Routes))
 	return s, nil
@@ -80,18 +103,9 @@ func build(cfg Config, table func(*Server, Routes) []route) (*Server, error) {
 // Serve answers on all listeners until ctx ends, then stops in this order:
 // no new connections; Stopping; streams end, the slow ones after a second; the
 // answers under way are waited for, up to 4 s in all. It closes the listeners and returns nil after a stop
-// that was asked for, whatever had to be cut off.
+// that was asked for, whatever had to be cut off. Doors opened meanwhile stop with it, in the same order.
 func (s *Server) Serve(ctx context.Context, listeners ...net.Listener) error {
-	srv := &http.Server{
-		Handler:           s.echo,
-		ReadHeaderTimeout: headerTimeout,
-		ReadTimeout:       ioTimeout,
-		WriteTimeout:      ioTimeout,
-		IdleTimeout:       idleTimeout,
-		MaxHeaderBytes:    maxHeader,
-		ConnContext:       markSocket,
-		ErrorLog:          slog.NewLogLogger(s.log.Handler(), slog.LevelDebug),
-	}
+	srv := s.newHTTP()
 	group, ctx := errgroup.WithContext(ctx)
 	for _, l := range listeners {
 		group.Go(func() error {
@@ -119,6 +133,10 @@ func (s *Server) stop(ctx context.Context, srv *http.Server, listeners []net.Lis
 			s.log.LogAttrs(ctx, slog.LevelWarn, what, slog.String("error", err.Error()))
 		}
 	}
+	listeners, servers := slices.Clone(listeners), []*http.Server{srv}
+	for _, d := range s.openDoors() {
+		listeners, servers = append(listeners, d.l), append(servers, d.http)
+	}
 	for _, l := range listeners {
 		warn("closing listener", l.Close())
 	}
@@ -127,8 +145,29 @@ func (s *Server) stop(ctx context.Context, srv *http.Server, listeners []net.Lis
 	}
 	defer s.end()
 	defer time.AfterFunc(farewell, s.end).Stop()
-	if err := srv.Shutdown(ctx); err != nil {
-		warn("answers cut off", err)
-		warn("closing", srv.Close())
+	var all sync.WaitGroup
+	for _, srv := range servers {
+		all.Go(func() {
+			if err := srv.Shutdown(ctx); err != nil {
+				warn("answers cut off", err)
+				warn("closing", srv.Close())
+			}
+		})
 	}
+	all.Wait()
+}
+
+// Reconsider looks again who may come in, after the admission changed: streams of those who no longer may end.
+func (s *Server) Reconsider() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	close(s.changed)
+	s.changed = make(chan struct{})
+}
+
+// changing is closed at the next Reconsider.
+func (s *Server) changing() <-chan struct{} {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.changed
 }

@@ -1,6 +1,7 @@
 package web
 
 import (
+	"crypto/hmac"
 	"crypto/rand"
 	"crypto/sha256"
 	"crypto/subtle"
@@ -8,11 +9,13 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"mime"
 	"net/http"
 	"os"
 	"path/filepath"
 	"time"
 
+	"github.com/gorilla/securecookie"
 	"github.com/gorilla/sessions"
 	"github.com/labstack/echo/v4"
 
@@ -29,19 +32,20 @@ const (
 	sessionIssued = "issued" // Unix seconds
 )
 
-// jar gives each browser a session: a signed cookie that page scripts cannot
-// read and other sites cannot send. Today it carries only the CSRF token;
-// sign-in will put the person there.
+// jar gives each browser its cookies, which page scripts cannot read and other sites cannot send: a signed one with the CSRF
+// token, and one that names the session of a device that is signed in.
 type jar struct {
-	name  string
-	store *sessions.CookieStore
-	now   func() time.Time
+	name    string
+	key     []byte
+	store   *sessions.CookieStore
+	devices *deviceStore
+	now     func() time.Time
 }
 
 // newJar reads the signing key in home, making it on the first start. Cookies
 // are shared by all ports of a host, so the cookie's name is derived from the
 // key: two homes served side by side do not sign each other's browser out.
-func newJar(home string) (*jar, error) {
+func newJar(home string, doors Doors) (*jar, error) {
 	key, err := sessionKey(filepath.Join(home, keyFile))
 	if err != nil {
 		return nil, err
@@ -49,7 +53,12 @@ func newJar(home string) (*jar, error) {
 	store := sessions.NewCookieStore(key)
 	store.MaxAge(int(sessionAge.Seconds()))
 	sum := sha256.Sum256(key)
-	return &jar{name: "ash-" + hex.EncodeToString(sum[:4]), store: store, now: time.Now}, nil
+	codec := securecookie.New(key, nil)
+	codec.MaxAge(int(deviceAge.Seconds()))
+	return &jar{
+		name: "ash-" + hex.EncodeToString(sum[:4]), key: key, store: store, now: time.Now,
+		devices: &deviceStore{doors: doors, codecs: []securecookie.Codec{codec}},
+	}, nil
 }
 
 // sessionKey reads or makes the key. The file is linked into place, so of two
@@ -106,6 +115,14 @@ func readKey(path string) ([]byte, error) {
 	return key, nil
 }
 
+// tokenOf returns the CSRF token of a device that is signed in. It is made of the device, so that a token from before
+// the sign-in, which somebody else may know, is worth nothing after it.
+func (j *jar) tokenOf(device agent.ID) string {
+	mac := hmac.New(sha256.New, j.key)
+	mac.Write([]byte("csrf\x00" + device)) // writing to a hash does not fail
+	return hex.EncodeToString(mac.Sum(nil)[:16])
+}
+
 // open finds the browser's session, or begins one, and renews it now and then.
 func (j *jar) open(next echo.HandlerFunc) echo.HandlerFunc {
 	return func(c echo.Context) error {
@@ -113,8 +130,12 @@ func (j *jar) open(next echo.HandlerFunc) echo.HandlerFunc {
 		if fromSocket(r) {
 			return next(c)
 		}
+		if id := handlers.VisitorOf(c).Device.ID; id != "" {
+			handlers.SetToken(c, j.tokenOf(id))
+			return next(c)
+		}
 		// New, not Get: the registry behind Get would only cache within this one request.
-		s, err := j.store.New(r, j.name)
+		s, err := j.store.New(r, j.cookieName(r, ""))
 		if err != nil { // signed by another key, damaged or too old: begin anew
 			s.Values, err = map[any]any{}, nil
 		}
@@ -141,13 +162,7 @@ func (j *jar) open(next echo.HandlerFunc) echo.HandlerFunc {
 func (j *jar) save(c echo.Context, s *sessions.Session, token string) error {
 	s.Values[sessionToken] = token
 	s.Values[sessionIssued] = j.now().Unix()
-	s.Options = &sessions.Options{
-		Path:     "/",
-		MaxAge:   int(sessionAge.Seconds()),
-		Secure:   c.Request().TLS != nil,
-		HttpOnly: true,
-		SameSite: http.SameSiteStrictMode,
-	}
+	s.Options = cookieOptions(c.Request(), sessionAge)
 	if err := s.Save(c.Request(), c.Response()); err != nil {
 		return fmt.Errorf("session cookie: %w", err)
 	}
@@ -169,6 +184,9 @@ func guardForms(next echo.HandlerFunc) echo.HandlerFunc {
 		if safe(r.Method) || fromSocket(r) {
 			return next(c)
 		}
+		if err := formMedia(r); err != nil {
+			return err
+		}
 		given := r.Header.Get("X-CSRF-Token")
 		if given == "" {
 			var err error
@@ -189,4 +207,17 @@ func formToken(r *http.Request) (string, error) {
 		return "", err
 	}
 	return r.PostForm.Get("_csrf"), nil
+}
+
+// formMedia refuses what no form of ours sends: a body of another kind is how other sites smuggle JSON past a browser's checks.
+func formMedia(r *http.Request) error {
+	media := r.Header.Get(echo.HeaderContentType)
+	if media == "" && r.ContentLength == 0 {
+		return nil
+	}
+	kind, _, err := mime.ParseMediaType(media)
+	if err == nil && (kind == echo.MIMEApplicationForm || kind == echo.MIMEMultipartForm) {
+		return nil
+	}
+	return &handlers.StatusError{Status: http.StatusUnsupportedMediaType, Public: "Ash takes forms here, and nothing else."}
 }
