@@ -29,9 +29,9 @@ type Keeper interface {
 	Drop(c echo.Context) error
 	// Former returns the secret that the browser had up to now; "" for none.
 	Former(c echo.Context) access.Secret
-	// KeepClaim and Claim hold what a browser that is being paired collects its session with; "" for none.
-	KeepClaim(c echo.Context, secret access.Secret) error
-	Claim(c echo.Context) access.Secret
+	// KeepClaim and Claim hold what a browser that is being paired collects its session with, and the check that it shows; "" for none.
+	KeepClaim(c echo.Context, secret access.Secret, check string) error
+	Claim(c echo.Context) (secret access.Secret, check string)
 }
 
 const (

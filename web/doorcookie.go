@@ -2,6 +2,7 @@ package web
 
 import (
 	"net/http"
+	"strings"
 	"time"
 
 	"github.com/gorilla/securecookie"
@@ -17,7 +18,7 @@ const (
 	claimAge  = 10 * time.Minute     // of what a browser that is being paired holds
 
 	deviceValue = "device" // the value of a device's session: token.Device
-	secretBytes = 200      // no secret is longer
+	secretBytes = 200      // nothing that is kept is longer
 )
 
 // deviceStore is the store of the sessions of devices (gorilla/sessions). The cookie holds the secret that names the session,
@@ -78,6 +79,7 @@ func (d *deviceStore) Save(r *http.Request, w http.ResponseWriter, s *sessions.S
 const (
 	devicePart = "-device"
 	claimPart  = "-pair"
+	claimGap   = "\n" // between the secret of a claim and its check
 )
 
 // cookieName is the name of one of our cookies. Over HTTPS its prefix makes browsers refuse one that was set by anything but
@@ -116,46 +118,48 @@ func (j *jar) device(c echo.Context) (token.Device, error) {
 }
 
 // Keep implements handlers.Keeper.
-func (j *jar) Keep(c echo.Context, secret token.Secret) error { return j.put(c, devicePart, secret, deviceAge) }
+func (j *jar) Keep(c echo.Context, secret token.Secret) error { return j.put(c, devicePart, string(secret), deviceAge) }
 
 // Drop implements handlers.Keeper.
 func (j *jar) Drop(c echo.Context) error { return j.put(c, devicePart, "", -time.Second) }
 
 // KeepClaim implements handlers.Keeper; "" takes it away.
-func (j *jar) KeepClaim(c echo.Context, secret token.Secret) error {
+func (j *jar) KeepClaim(c echo.Context, secret token.Secret, check string) error {
 	if secret == "" {
 		return j.put(c, claimPart, "", -time.Second)
 	}
-	return j.put(c, claimPart, secret, claimAge)
+	return j.put(c, claimPart, string(secret)+claimGap+check, claimAge)
 }
 
 // Former implements handlers.Keeper.
-func (j *jar) Former(c echo.Context) token.Secret { return j.secret(c, devicePart) }
+func (j *jar) Former(c echo.Context) token.Secret { return token.Secret(j.value(c, devicePart)) }
 
 // Claim implements handlers.Keeper.
-func (j *jar) Claim(c echo.Context) token.Secret { return j.secret(c, claimPart) }
+func (j *jar) Claim(c echo.Context) (token.Secret, string) {
+	secret, check, _ := strings.Cut(j.value(c, claimPart), claimGap)
+	return token.Secret(secret), check
+}
 
-func (j *jar) put(c echo.Context, part string, secret token.Secret, age time.Duration) error {
+func (j *jar) put(c echo.Context, part, value string, age time.Duration) error {
 	r := c.Request()
 	s := sessions.NewSession(j.devices, j.cookieName(r, part))
-	s.ID, s.Options = string(secret), cookieOptions(r, age)
+	s.ID, s.Options = value, cookieOptions(r, age)
 	if err := s.Save(r, c.Response()); err != nil {
 		return agent.Wrap(agent.CodeInternal, err, "The cookie of this session could not be made. Try again.")
 	}
 	return nil
 }
 
-// secret reads a cookie that put wrote; "" for none, and for one that is not ours.
-func (j *jar) secret(c echo.Context, part string) token.Secret {
-	r := c.Request()
-	name := j.cookieName(r, part)
-	cookie, err := r.Cookie(name)
+// value reads a cookie that put wrote; "" for none, and for one that is not ours.
+func (j *jar) value(c echo.Context, part string) string {
+	name := j.cookieName(c.Request(), part)
+	cookie, err := c.Request().Cookie(name)
 	if err != nil {
 		return ""
 	}
-	id, ok := j.devices.open(name, cookie.Value)
+	value, ok := j.devices.open(name, cookie.Value)
 	if !ok {
 		return ""
 	}
-	return token.Secret(id)
+	return value
 }

@@ -36,6 +36,7 @@ type Page struct {
 	Waiting int    // approvals waiting anywhere
 	Stream  string // URL of the event stream, with ?since=; "" opens none
 	Notices []components.Notice
+	Bare    bool // somebody who is not in sees it: no palette, no navigation
 }
 
 func (p Page) title() string {
