@@ -71,8 +71,8 @@ func TestAPIDoors(t *testing.T) {
 			"cross-site":            {403, []string{"Sec-Fetch-Site", "cross-site", "Sec-Fetch-Mode", "cors"}},
 			"same-site":             {403, []string{"Sec-Fetch-Site", "same-site", "Sec-Fetch-Mode", "no-cors"}},
 			"another host":          {403, []string{"Host", "evil.example"}},
-			"a proxy":               {403, []string{"X-Forwarded-For", "127.0.0.1"}},
-			"tailscale":             {403, []string{"Tailscale-User-Login", "me@example.com"}},
+			"a proxy":               {401, []string{"Authorization", "", "X-Forwarded-For", "127.0.0.1"}},
+			"tailscale":             {401, []string{"Authorization", "", "Tailscale-User-Login", "me@example.com"}},
 			"a page's token":        {401, []string{"Authorization", "", "X-Csrf-Token", string(h.secret)}},
 			"cross-site and cookie": {403, []string{"Authorization", "", "Cookie", cookie, "Sec-Fetch-Site", "cross-site"}},
 		} {
@@ -108,6 +108,10 @@ func TestAPIDoors(t *testing.T) {
 		}
 		if r := try("Origin", h.base, "Sec-Fetch-Site", "same-origin", "Cookie", cookie); r.status == 401 || r.status == 403 {
 			t.Errorf("%s from a page of ours: %d", name, r.status)
+		}
+		// A token is what a program has in the place of a session, wherever it is.
+		if r := try("X-Forwarded-For", "192.168.1.9"); r.status == 401 || r.status == 403 {
+			t.Errorf("%s through a proxy: %d", name, r.status)
 		}
 	}
 }
@@ -152,7 +156,7 @@ func TestAPITokenOpensNoPage(t *testing.T) {
 		res, err := h.client.Do(req)
 		h.must(err)
 		h.must(res.Body.Close())
-		if res.StatusCode != 403 && res.StatusCode != 422 {
+		if res.StatusCode != 403 && res.StatusCode != 415 {
 			t.Errorf("%s: %s", path, res.Status)
 		}
 	}

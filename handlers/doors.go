@@ -260,7 +260,7 @@ func (h *Doors) Names(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	return h.change(c, func(p *pages.Doors, problem string) { p.NamesProblem, p.Names = problem, names }, listed("doors.names", strings.ToLower(names)))
+	return h.change(c, func(p *pages.Doors, problem string) { p.NamesProblem, p.Names = problem, names }, listed("doors.names", typedList(strings.ToLower(names))))
 }
 
 // Tailscale answers POST /settings/doors/tailscale: whether tailscale serve is believed, and whom it lets in.
@@ -274,16 +274,12 @@ func (h *Doors) Tailscale(c echo.Context) error {
 		return err
 	}
 	return h.change(c, func(p *pages.Doors, problem string) { p.TailscaleProblem, p.Logins = problem, logins },
-		config.Change{Key: "doors.tailscale", Value: trueOr(on == "1")}, listed("doors.tailscale_logins", logins))
+		config.Change{Key: "doors.tailscale", Value: trueOr(on == "1")}, listed("doors.tailscale_logins", typedList(logins)))
 }
 
-// listed is the change of a key that takes a list; an empty one lets the default hold.
-func listed(key, value string) config.Change {
-	var parts []string
-	for part := range strings.FieldsFuncSeq(value, func(r rune) bool { return r == ',' || r == ' ' }) {
-		parts = append(parts, part)
-	}
-	return config.Change{Key: key, Value: strings.Join(parts, ", "), Remove: len(parts) == 0}
+// typedList splits what was typed as a list.
+func typedList(value string) []string {
+	return strings.FieldsFunc(value, func(r rune) bool { return r == ',' || r == ' ' })
 }
 
 // change edits the settings; what they refuse is said at its field.

@@ -9,8 +9,8 @@ import (
 	"github.com/gorilla/sessions"
 	"github.com/labstack/echo/v4"
 
-	token "ash/agent/access" // access is the log of requests here
 	"ash/agent"
+	token "ash/agent/access" // access is the log of requests here
 )
 
 const (
@@ -118,7 +118,9 @@ func (j *jar) device(c echo.Context) (token.Device, error) {
 }
 
 // Keep implements handlers.Keeper.
-func (j *jar) Keep(c echo.Context, secret token.Secret) error { return j.put(c, devicePart, string(secret), deviceAge) }
+func (j *jar) Keep(c echo.Context, secret token.Secret) error {
+	return j.put(c, devicePart, string(secret), deviceAge)
+}
 
 // Drop implements handlers.Keeper.
 func (j *jar) Drop(c echo.Context) error { return j.put(c, devicePart, "", -time.Second) }

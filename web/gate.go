@@ -9,8 +9,8 @@ import (
 
 	"github.com/labstack/echo/v4"
 
-	token "ash/agent/access" // access is the log of requests here
 	"ash/agent"
+	token "ash/agent/access" // access is the log of requests here
 	"ash/handlers"
 )
 
@@ -20,8 +20,8 @@ type Doors interface {
 	Session(ctx context.Context, secret token.Secret, from netip.Addr) (token.Device, error)
 	// Rotate returns a new secret of the same device. The old one works on for requests under way.
 	Rotate(ctx context.Context, secret token.Secret) (token.Secret, error)
-	// Watch is closed when the device is signed out.
-	Watch(device agent.ID) <-chan struct{}
+	// Watch returns a channel that is closed when the device is signed out, at once when it is not signed in.
+	Watch(ctx context.Context, device agent.ID) <-chan struct{}
 }
 
 // signIn is the page that everybody without a session is led to.

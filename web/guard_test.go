@@ -28,8 +28,11 @@ func TestCheckListen(t *testing.T) {
 		{"127.0.0.1", agent.CodeInvalid},
 		{"", agent.CodeInvalid},
 	} {
-		if got := agent.CodeOf(CheckListen(tc.addr)); got != tc.want {
+		if got := agent.CodeOf(CheckListen(tc.addr, false)); got != tc.want {
 			t.Errorf("CheckListen(%q) = %q, want %q", tc.addr, got, tc.want)
+		}
+		if got := agent.CodeOf(CheckListen(tc.addr, true)); got == agent.CodeDenied {
+			t.Errorf("CheckListen(%q) = %q where somebody can sign in", tc.addr, got)
 		}
 	}
 }
@@ -38,33 +41,43 @@ func TestWhoMayComeIn(t *testing.T) {
 	b := webtest.Open(t, serve(t))
 	for _, tc := range []struct {
 		name, header, value string
-		want                int
-		says                string
+		want                int // 303: has to sign in
 	}{
 		{name: "plain", want: 200},
 		{name: "localhost", header: "Host", value: "localhost:1", want: 200},
 		{name: "localhost with a dot", header: "Host", value: "LocalHost.", want: 200},
 		{name: "IPv6", header: "Host", value: "[::1]:80", want: 200},
-		{name: "rebound name", header: "Host", value: "evil.example", want: 403, says: "does not answer to the name"},
+		{name: "rebound name", header: "Host", value: "evil.example", want: 403},
 		{name: "rebound name with port", header: "Host", value: "evil.example:8080", want: 403},
 		{name: "loopback as a label", header: "Host", value: "127.0.0.1.evil.example", want: 403},
 		{name: "private address", header: "Host", value: "192.168.1.2:8080", want: 403},
-		{name: "configured name needs sign-in", header: "Host", value: "ash.home:8080", want: 403, says: "no sign-in"},
-		{name: "X-Forwarded-For", header: "X-Forwarded-For", value: "127.0.0.1", want: 403, says: "X-Forwarded-For"},
-		{name: "X-Forwarded-Host", header: "X-Forwarded-Host", value: "localhost", want: 403},
-		{name: "Forwarded", header: "Forwarded", value: "for=127.0.0.1", want: 403},
-		{name: "Via", header: "Via", value: "1.1 proxy", want: 403},
-		{name: "X-Real-IP", header: "X-Real-Ip", value: "127.0.0.1", want: 403},
-		{name: "tailscale serve", header: "Tailscale-User-Login", value: "me@example.com", want: 403, says: "proxy"},
-		{name: "tailscale funnel", header: "Tailscale-Funnel-Request", value: "?1", want: 403},
+		{name: "configured name", header: "Host", value: "ash.home:8080", want: 303},
+		{name: "X-Forwarded-For", header: "X-Forwarded-For", value: "127.0.0.1", want: 303},
+		{name: "X-Forwarded-Host", header: "X-Forwarded-Host", value: "localhost", want: 303},
+		{name: "Forwarded", header: "Forwarded", value: "for=127.0.0.1", want: 303},
+		{name: "Via", header: "Via", value: "1.1 proxy", want: 303},
+		{name: "X-Real-IP", header: "X-Real-Ip", value: "127.0.0.1", want: 303},
+		{name: "empty header of a proxy", header: "X-Forwarded-Proto", value: " ", want: 303},
+		{name: "tailscale serve", header: "Tailscale-User-Login", value: "me@example.com", want: 303},
+		{name: "tailscale funnel", header: "Tailscale-Funnel-Request", value: "?1", want: 303},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			b := b
 			if tc.header != "" {
 				b = b.With(tc.header, tc.value)
 			}
-			b.Get("/page").Is(tc.want).Says(tc.says)
-			b.Get("/nowhere").Is(map[int]int{200: 404, 403: 403}[tc.want])
+			b.Get("/page").Is(tc.want)
+			// Whether there is something at an address is told to nobody who is not in.
+			b.Get("/nowhere").Is(map[int]int{200: 404, 403: 403, 303: 303}[tc.want])
+			if tc.want == 303 {
+				b.HTMX().Get("/page").Is(401).Says("not signed in")
+				b.With("Accept", "text/event-stream").Get("/stream").Is(401)
+				b.Do("POST", "/page", "application/x-www-form-urlencoded", nil).Is(401)
+				b.Do("POST", "/nowhere", "", nil).Is(401)
+			}
+			if tc.want != 403 {
+				b.Get("/healthz").Is(200)
+			}
 		})
 	}
 }
@@ -117,13 +130,16 @@ func TestEveryResponseIsInert(t *testing.T) {
 			"Cross-Origin-Opener-Policy":   "same-origin",
 			"Cross-Origin-Resource-Policy": "same-origin",
 			"Cache-Control":                "no-store",
+			"X-Frame-Options":              "DENY",
+			"Permissions-Policy":           permissions,
+			"Strict-Transport-Security":    "", // only with a certificate that browsers know
 		} {
 			if h.Get(name) != want {
 				t.Errorf("%s: %s is %q, want %q", path, name, h.Get(name), want)
 			}
 		}
-		if h.Get("X-Request-Id") == "" || h.Get("Permissions-Policy") == "" {
-			t.Errorf("%s: no request id or permissions policy", path)
+		if h.Get("X-Request-Id") == "" {
+			t.Errorf("%s: no request id", path)
 		}
 	}
 	if h := b.With("X-Request-Id", "mine").Get("/page").Header; h.Get("X-Request-Id") == "mine" {

@@ -2,7 +2,6 @@ package web
 
 import (
 	"context"
-	"errors"
 	"io"
 	"net/http"
 	"time"
@@ -63,4 +62,3 @@ func within(d time.Duration) echo.MiddlewareFunc {
 		}
 	}
 }
-

@@ -28,8 +28,8 @@ type Routes struct {
 	Notes       *handlers.Notes  // nil with Memory
 	Vault       *handlers.Vault
 	Later       *handlers.Later
-	SignIn      *handlers.SignIn // nil: nobody can sign in
-	Doors       *handlers.Doors  // nil with SignIn
+	SignIn      *handlers.SignIn  // nil: nobody can sign in
+	Doors       *handlers.Doors   // nil with SignIn
 	Thread      echo.HandlerFunc  // the event stream of a page with a conversation
 	House       echo.HandlerFunc  // the event stream of all other pages
 	Inbox       echo.HandlerFunc  // the event stream of the page of all that waits
@@ -42,15 +42,15 @@ type Routes struct {
 type kind int
 
 const (
-	open    kind = iota // for everybody, without session: health and embedded files
-	door                // for everybody: signing in and pairing
-	page                // pages and forms
-	upload              // forms with files
-	file                // attachments: not compressed, and long ones take their time
-	slow                // handlers that wait for a model server, or for a passphrase to be tried
-	stream              // stays open
-	program             // the API: a token instead of session and CSRF token
-	described           // what the API says of itself: for this machine without a token
+	open      kind = iota // for everybody, without session: health and embedded files
+	door                  // for everybody: signing in and pairing
+	page                  // pages and forms
+	upload                // forms with files
+	file                  // attachments: not compressed, and long ones take their time
+	slow                  // handlers that wait for a model server, or for a passphrase to be tried
+	stream                // stays open
+	program               // the API: a token instead of session and CSRF token
+	described             // what the API says of itself: for this machine without a token
 )
 
 type route struct {

@@ -26,7 +26,7 @@ import (
 // newServer is a real server with a few routes of each kind.
 func newServer(t testing.TB, home string, change ...func(*Config)) *Server {
 	t.Helper()
-	cfg := Config{Home: home, Hosts: []string{"ash.home"}, Log: slog.New(slog.DiscardHandler)}
+	cfg := Config{Home: home, Admission: func() Admission { return Admission{Names: []string{"ash.home"}} }, Log: slog.New(slog.DiscardHandler)}
 	cfg.Routes.Problem = func(c echo.Context, p handlers.Problem) error {
 		if err := c.Request().Context().Err(); err != nil {
 			return err // as a template would
@@ -79,7 +79,7 @@ func newServer(t testing.TB, home string, change ...func(*Config)) *Server {
 				}
 			}},
 			{"GET", "/healthz", open, healthz},
-			{"GET", "/readyz", open, (&Server{ready: cfg.Ready}).readyz},
+			{"GET", "/readyz", open, (&Server{ready: cfg.Ready, admission: cfg.Admission}).readyz},
 		}
 	})
 	if err != nil {

@@ -71,7 +71,7 @@ func TestDamagedCookieBeginsAnew(t *testing.T) {
 
 func TestSessionKey(t *testing.T) {
 	home := t.TempDir()
-	a, err := newJar(home)
+	a, err := newJar(home, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -86,24 +86,24 @@ func TestSessionKey(t *testing.T) {
 	if left, _ := filepath.Glob(path + ".*"); len(left) != 0 {
 		t.Errorf("left behind: %v", left)
 	}
-	b, err := newJar(home)
+	b, err := newJar(home, nil)
 	if err != nil || a.name != b.name {
 		t.Errorf("the key changed: %v", err)
 	}
-	if c, err := newJar(t.TempDir()); err != nil || c.name == a.name {
+	if c, err := newJar(t.TempDir(), nil); err != nil || c.name == a.name {
 		t.Errorf("two homes share a cookie name: %v", err)
 	}
 	if err := os.WriteFile(path, []byte("short"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := newJar(home); err == nil || !strings.Contains(err.Error(), "damaged") {
+	if _, err := newJar(home, nil); err == nil || !strings.Contains(err.Error(), "damaged") {
 		t.Errorf("damaged key: %v", err)
 	}
 	odd := t.TempDir()
 	if err := os.Mkdir(filepath.Join(odd, keyFile), 0o700); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := newJar(odd); err == nil || !strings.Contains(err.Error(), "not an ordinary file") {
+	if _, err := newJar(odd, nil); err == nil || !strings.Contains(err.Error(), "not an ordinary file") {
 		t.Errorf("a folder as the key: %v", err)
 	}
 	if runtime.GOOS == "windows" {
@@ -112,7 +112,7 @@ func TestSessionKey(t *testing.T) {
 	if err := os.Chmod(path, 0o644); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := newJar(home); err == nil || !strings.Contains(err.Error(), "read by others") {
+	if _, err := newJar(home, nil); err == nil || !strings.Contains(err.Error(), "read by others") {
 		t.Errorf("open key: %v", err)
 	}
 }

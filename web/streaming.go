@@ -25,11 +25,11 @@ func (s *Server) streaming(next echo.HandlerFunc) echo.HandlerFunc {
 		defer cancel(nil)
 		defer context.AfterFunc(s.open, func() { cancel(nil) })()
 		if !fromSocket(r) {
-			reader, err := s.watch(c)
+			x, err := s.watch(ctx, c)
 			if err != nil {
 				return err
 			}
-			go reader.watch(ctx, cancel) // it ends with ctx
+			go x.watch(ctx, cancel) // it ends with ctx
 		}
 		c.SetRequest(r.WithContext(ctx))
 		defer c.SetRequest(r)
@@ -47,16 +47,12 @@ type reader struct {
 }
 
 // watch begins to watch over the reader of a stream, and then looks once more whether it may come in, so that nothing falls in between.
-func (s *Server) watch(c echo.Context) (*reader, error) {
+func (s *Server) watch(ctx context.Context, c echo.Context) (*reader, error) {
 	x := &reader{server: s, request: c.Request(), visitor: handlers.VisitorOf(c), changing: s.changing()}
 	if id := x.visitor.Device.ID; id != "" {
-		x.ended = s.doors.Watch(id)
+		x.ended = s.doors.Watch(ctx, id)
 	}
-	now, err := s.visitor(c)
-	if err != nil {
-		return nil, err
-	}
-	if !s.lets(now) || now.Device.ID != x.visitor.Device.ID {
+	if !x.stays() {
 		return nil, errNotSignedIn(c)
 	}
 	return x, nil

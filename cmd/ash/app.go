@@ -70,6 +70,7 @@ type app struct {
 	byItself  atomic.Bool // the vault was unlocked last without a person
 	started   time.Time
 	doors     *access.Doors
+	network   *network
 	providers *llm.Providers
 	spending  *spend.Book
 	announce  *announcer
@@ -115,7 +116,8 @@ func openApp(ctx context.Context, home string, overrides []config.Override, quie
 	if err = a.openStore(ctx); err != nil {
 		return nil, err
 	}
-	a.doors = access.NewDoors(a.store, access.DoorOptions{Log: a.log})
+	a.doors = access.NewDoors(a.store, access.DoorOptions{Log: a.log, Idle: a.sessionSpan})
+	a.network = newNetwork(a.config, a.doors.Ready, a.log)
 	settings := a.config.Current().Config()
 	if a.book, err = identity.Open(ctx, settings.Workspace.Path, a.store, identity.Options{Tokens: prompt.Tokens, Log: a.log}); err != nil {
 		return nil, err
@@ -137,6 +139,11 @@ func openApp(ctx context.Context, home string, overrides []config.Override, quie
 	}
 	a.start()
 	return a, nil
+}
+
+// sessionSpan is how long a device that is not used stays signed in.
+func (a *app) sessionSpan() time.Duration {
+	return time.Duration(a.config.Current().Config().Doors.SessionDays) * 24 * time.Hour
 }
 
 // openStore opens the database and puts in order what a crash left open.

@@ -21,6 +21,7 @@ import (
 func (a *app) server(address string) (*web.Server, error) {
 	return web.New(web.Config{
 		Home: a.home, Log: a.log, Routes: a.routes(address),
+		Doors: a.doors, Admission: a.network.admission,
 		Ready:    a.ready,
 		Stopping: a.rest,
 	})
@@ -80,6 +81,8 @@ func (a *app) routes(address string) web.Routes {
 		Notes:   a.notesPage(frame),
 		Vault:   safe,
 		Later:   &handlers.Later{Frame: frame},
+		SignIn:  &handlers.SignIn{Frame: frame, Doors: a.doors},
+		Doors:   &handlers.Doors{Frame: frame, Keeping: a.doors, Pairing: a.doors, Network: a.network, Config: a.config},
 		Thread:  events.Thread,
 		House:   events.House,
 		Inbox:   events.Inbox,

@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"strconv"
+	"sync"
 	"syscall"
 	"time"
 
@@ -32,14 +33,17 @@ const portsTried = 20
 func serveCommand(home func() (string, error)) *cobra.Command {
 	var f modelFlags
 	var listen string
+	var lan bool
 	cmd := &cobra.Command{
 		Use:   "serve",
 		Short: "Serve the pages and keep the home",
 		Long: `Serve Ash at http://localhost:8080. Everything lies in the home; nothing needs to
 be set up first. Without --listen or a setting, the next free port is taken when 8080 is in use.
 
-Until sign-in exists, Ash can only be reached from this machine.`,
+Only this machine reaches Ash, unless it is opened to your network: with --lan, or in the page under
+Settings → Doors. That takes a passphrase (ash doors passphrase) or a paired device first.`,
 		Example: `  ash serve
+  ash serve --lan
   ash serve --listen 127.0.0.1:9000 --home /srv/ash
   ash serve --model openai/qwen3 --base-url http://127.0.0.1:1234/v1`,
 		Args: usageArgs(cobra.NoArgs),
@@ -51,6 +55,9 @@ Until sign-in exists, Ash can only be reached from this machine.`,
 			if listen != "" {
 				overrides = append(overrides, config.Override{Key: "server.listen", Value: listen, Flag: "--listen"})
 			}
+			if lan {
+				overrides = append(overrides, config.Override{Key: "doors.lan", Value: config.LANOn, Flag: "--lan"})
+			}
 			dir, err := home()
 			if err != nil {
 				return err
@@ -59,6 +66,7 @@ Until sign-in exists, Ash can only be reached from this machine.`,
 		},
 	}
 	cmd.Flags().StringVar(&listen, "listen", "", "address and port of the pages (default 127.0.0.1:8080)")
+	cmd.Flags().BoolVar(&lan, "lan", false, "let phones and computers of your network reach the pages; they have to sign in")
 	f.register(cmd.Flags())
 	return cmd
 }
@@ -87,7 +95,33 @@ func serve(ctx context.Context, home string, overrides []config.Override, out, n
 		a.log.Warn("the lock does not say where this server is", "error", err)
 	}
 	fmt.Fprintf(out, "Ash is at %s\n", address)
+	a.network.serve(server, pages.Addr())
+	for _, other := range a.network.Apply(ctx).Addresses {
+		fmt.Fprintf(out, "Your network reaches it at %s\n", other)
+	}
+	watching, done := context.WithCancel(ctx)
+	var beside sync.WaitGroup
+	beside.Go(func() { a.network.watch(watching) })
+	defer beside.Wait()
+	defer done()
 	return server.Serve(ctx, pages, socket)
+}
+
+// checkDoors refuses to open what the command line or the settings ask for before somebody could sign in.
+func (a *app) checkDoors(ctx context.Context) error {
+	ready, err := a.doors.Ready(ctx)
+	if err != nil {
+		return err
+	}
+	now := a.config.Current()
+	if err := web.CheckListen(now.Config().Server.Listen, ready); err != nil {
+		return err
+	}
+	// What stands in the file is no reason not to start: the page says what is missing.
+	if !ready && now.Config().Doors.LAN != config.LANOff && now.Origin("doors.lan").Fixed() {
+		return agent.Errorf(agent.CodeDenied, "Ash does not open to your network yet: everybody there could use it. Set a passphrase first (ash doors passphrase, or Settings → Doors), then start again.")
+	}
+	return nil
 }
 
 // listen opens the door for browsers. A port nobody asked for by name may be
@@ -95,7 +129,7 @@ func serve(ctx context.Context, home string, overrides []config.Override, out, n
 func (a *app) listen(ctx context.Context, notes io.Writer) (net.Listener, error) {
 	settings := a.config.Current()
 	address := settings.Config().Server.Listen
-	if err := web.CheckListen(address); err != nil {
+	if err := a.checkDoors(ctx); err != nil {
 		return nil, err
 	}
 	var lc net.ListenConfig

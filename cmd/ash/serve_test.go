@@ -154,7 +154,7 @@ func TestPortInUse(t *testing.T) {
 
 func TestOnlyThisMachine(t *testing.T) {
 	for _, listen := range []string{"0.0.0.0:0", "[::]:0", "192.0.2.1:8080", "example.org:80"} {
-		ash(t, "", "serve", "--home", t.TempDir(), "--listen", listen).complains(t, exitFailed, "sign-in", "127.0.0.1")
+		ash(t, "", "serve", "--home", t.TempDir(), "--listen", listen).complains(t, exitFailed, "passphrase", "127.0.0.1")
 	}
 	for _, listen := range []string{":0", "localhost", "127.0.0.1:notaport", "127.0.0.1:70000"} {
 		a := ash(t, "", "serve", "--home", t.TempDir(), "--listen", listen)

@@ -1,0 +1,289 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"log/slog"
+	"maps"
+	"net"
+	"net/netip"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"ash/agent/config"
+	"ash/handlers"
+	"ash/web"
+)
+
+// networkPoll is how often it is looked whether this machine's addresses changed, and whether somebody can still sign in.
+const networkPoll = 5 * time.Second
+
+// lastWord is how long a door stays open after the settings closed it: the answer to who closed it leaves by it.
+const lastWord = 300 * time.Millisecond
+
+// network keeps open what the settings say other devices reach (doors.lan): one door for each address, opened and closed while the
+// server runs. Nothing is open while nobody could sign in.
+type network struct {
+	config *config.Book
+	ready  func(context.Context) (bool, error)
+	log    *slog.Logger
+	stir   chan struct{} // the settings changed
+
+	mu      sync.Mutex
+	server  *web.Server // nil until the pages are served
+	main    netip.AddrPort
+	open    map[netip.AddrPort]*web.Door
+	problem string
+}
+
+func newNetwork(book *config.Book, ready func(context.Context) (bool, error), log *slog.Logger) *network {
+	return &network{config: book, ready: ready, log: log, stir: make(chan struct{}, 1), open: map[netip.AddrPort]*web.Door{}}
+}
+
+// serve lets doors be opened on a server whose own listener is at main.
+func (n *network) serve(server *web.Server, main net.Addr) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.server = server
+	if at, err := netip.ParseAddrPort(main.String()); err == nil {
+		n.main = netip.AddrPortFrom(at.Addr().Unmap(), at.Port())
+	}
+}
+
+// watch brings what is open in line with the settings, the machine's addresses and who could sign in, until ctx ends.
+func (n *network) watch(ctx context.Context) {
+	defer n.config.Subscribe(func(_, _ *config.Snapshot) {
+		select {
+		case n.stir <- struct{}{}:
+		default: // it is on its way
+		}
+		n.mu.Lock()
+		defer n.mu.Unlock()
+		n.server.Reconsider()
+	})()
+	tick := time.NewTicker(networkPoll)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+		case <-n.stir:
+			select {
+			case <-ctx.Done():
+				return
+			case <-time.After(lastWord):
+			}
+		}
+		n.Apply(ctx)
+	}
+}
+
+// Apply implements handlers.Network.
+func (n *network) Apply(ctx context.Context) handlers.NetworkState {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	want, problem := n.wanted(ctx)
+	if ctx.Err() != nil {
+		return n.state()
+	}
+	for at, door := range n.open {
+		closed := false
+		select {
+		case <-door.Closed():
+			closed = true
+		default:
+		}
+		if closed || !slices.Contains(want, at) {
+			delete(n.open, at)
+			n.log.Info("a door to the network is closed", "address", at.String())
+			if err := door.Close(); err != nil {
+				n.log.Warn("a door to the network did not close well", "address", at.String(), "error", err)
+			}
+		}
+	}
+	for _, at := range want {
+		if n.open[at] != nil {
+			continue
+		}
+		if err := n.openAt(ctx, at); err != nil {
+			problem = err.Error()
+		}
+	}
+	if problem != n.problem && problem != "" {
+		n.log.Warn("the network does not reach Ash as the settings say", "problem", problem)
+	}
+	n.problem = problem
+	return n.state()
+}
+
+func (n *network) openAt(ctx context.Context, at netip.AddrPort) error {
+	var lc net.ListenConfig
+	l, err := lc.Listen(ctx, "tcp", at.String())
+	if err != nil {
+		return fmt.Errorf("Ash cannot listen on %s: %w. Another program may be there, or the address may not be this machine's.", at, err) //nolint:staticcheck // for people
+	}
+	door, err := n.server.Open(l)
+	if err != nil {
+		return err
+	}
+	n.open[at] = door
+	n.log.Info("a door to the network is open", "address", at.String())
+	return nil
+}
+
+// wanted returns the addresses that should be open, and why those that the settings ask for are not.
+func (n *network) wanted(ctx context.Context) (list []netip.AddrPort, problem string) {
+	lan := n.config.Current().Config().Doors.LAN
+	if n.server == nil || lan == config.LANOff || n.beyond() {
+		return nil, ""
+	}
+	switch ready, err := n.ready(ctx); {
+	case err != nil:
+		n.log.Warn("whether somebody could sign in is not known; the network stays closed", "error", err)
+		return nil, "It could not be found out whether anybody could sign in, so your network does not reach Ash."
+	case !ready:
+		return nil, "Your network does not reach Ash yet: nobody could sign in. Set a passphrase or pair a device first."
+	}
+	if lan != config.LANOn {
+		at, err := netip.ParseAddrPort(lan)
+		if err != nil {
+			ip, err := netip.ParseAddr(lan)
+			if err != nil { // the settings allow only what parses
+				return nil, "doors.lan is no address."
+			}
+			at = netip.AddrPortFrom(ip, n.main.Port())
+		}
+		return []netip.AddrPort{at}, ""
+	}
+	for _, ip := range networkAddresses() {
+		list = append(list, netip.AddrPortFrom(ip, n.main.Port()))
+	}
+	if len(list) == 0 {
+		return nil, "This machine has no address of a home network now. Ash opens one as soon as there is one; any other address can be named in config.toml (doors.lan)."
+	}
+	return list, ""
+}
+
+// beyond reports whether the server's own listener is one that other machines reach.
+func (n *network) beyond() bool { return n.main.IsValid() && !n.main.Addr().IsLoopback() }
+
+// State implements handlers.Network.
+func (n *network) State() handlers.NetworkState {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return n.state()
+}
+
+func (n *network) state() handlers.NetworkState {
+	s := handlers.NetworkState{Problem: n.problem}
+	at := slices.SortedFunc(maps.Keys(n.open), func(a, b netip.AddrPort) int { return byUse(a.Addr(), b.Addr()) })
+	if n.beyond() {
+		now := n.config.Current()
+		s.Fixed = "server.listen in config.toml"
+		if o := now.Origin("server.listen"); o.Fixed() {
+			s.Fixed = o.String()
+		}
+		at = []netip.AddrPort{n.main}
+		if n.main.Addr().IsUnspecified() {
+			at = nil
+			for _, ip := range networkAddresses() {
+				at = append(at, netip.AddrPortFrom(ip, n.main.Port()))
+			}
+		}
+	}
+	for _, a := range at {
+		s.Addresses = append(s.Addresses, "http://"+a.String())
+	}
+	if len(at) > 0 {
+		if name := machineName(); name != "" {
+			s.Names = []string{"http://" + net.JoinHostPort(name+".local", strconv.Itoa(int(at[0].Port())))}
+		}
+	}
+	for _, name := range n.config.Current().Config().Doors.Names {
+		if _, err := netip.ParseAddr(name); err != nil {
+			s.Outside = append(s.Outside, "https://"+name)
+		}
+	}
+	return s
+}
+
+// admission is what the settings say of who may come in.
+func (n *network) admission() web.Admission {
+	doors := n.config.Current().Config().Doors
+	a := web.Admission{Names: doors.Names, AskHere: doors.LocalSignIn}
+	if doors.Tailscale {
+		a.Logins = doors.TailscaleLogins
+	}
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if name := machineName(); name != "" && (len(n.open) > 0 || n.beyond()) {
+		a.Names = append(slices.Clone(a.Names), name, name+".local")
+	}
+	return a
+}
+
+// machineName is the first part of the machine's name in small letters, "" where it has none that a browser could ask for.
+func machineName() string {
+	name, err := os.Hostname()
+	if err != nil {
+		return ""
+	}
+	name, _, _ = strings.Cut(strings.ToLower(name), ".")
+	odd := func(r rune) bool { return (r < 'a' || r > 'z') && (r < '0' || r > '9') && r != '-' }
+	if name == "localhost" || strings.ContainsFunc(name, odd) {
+		return ""
+	}
+	return name
+}
+
+// virtual begins the names of interfaces behind which containers and virtual machines are, rather than the person's devices: what runs
+// in a sandbox has no business here.
+var virtual = [...]string{"docker", "br-", "veth", "virbr", "cni", "flannel", "podman", "lxc", "lxd", "incus", "vmnet", "vboxnet", "kube", "vethernet"}
+
+// networkAddresses returns this machine's addresses in home, office and tail networks, the one that people use most first.
+func networkAddresses() []netip.Addr {
+	interfaces, err := net.Interfaces()
+	if err != nil {
+		return nil // without addresses nothing is opened, and the page says so
+	}
+	var out []netip.Addr
+	for _, i := range interfaces {
+		if i.Flags&net.FlagUp == 0 || i.Flags&net.FlagLoopback != 0 {
+			continue
+		}
+		if slices.ContainsFunc(virtual[:], func(p string) bool { return strings.HasPrefix(strings.ToLower(i.Name), p) }) {
+			continue
+		}
+		addresses, err := i.Addrs()
+		if err != nil {
+			continue // it went away in this moment
+		}
+		for _, a := range addresses {
+			if p, err := netip.ParsePrefix(a.String()); err == nil && web.NetworkAddress(p.Addr()) {
+				out = append(out, p.Addr().Unmap())
+			}
+		}
+	}
+	slices.SortFunc(out, byUse)
+	return slices.Compact(out)
+}
+
+// byUse orders addresses: those of a home network before those of a tailnet, IPv4 before IPv6.
+func byUse(a, b netip.Addr) int {
+	rank := func(ip netip.Addr) int {
+		switch {
+		case ip.Is4() && ip.IsPrivate():
+			return 0
+		case ip.Is4():
+			return 1
+		}
+		return 2
+	}
+	return cmp.Or(cmp.Compare(rank(a), rank(b)), a.Compare(b))
+}
