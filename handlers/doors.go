@@ -63,8 +63,8 @@ type NetworkState struct {
 	Problem   string   // why what the settings ask for is not open; "" for nothing
 }
 
-// reachable returns the addresses at which another device finds this Ash, the best first.
-func (n NetworkState) reachable() []string { return slices.Concat(n.Addresses, n.Outside, n.Names) }
+// Reachable returns the addresses at which another device finds this Ash, the best first.
+func (n NetworkState) Reachable() []string { return slices.Concat(n.Addresses, n.Outside, n.Names) }
 
 // Show answers GET /settings/doors?offer=.
 func (h *Doors) Show(c echo.Context) error {
@@ -110,7 +110,7 @@ func (h *Doors) page(c echo.Context) (pages.Doors, error) {
 			out.Fixed = s.Origin.String()
 		}
 	}
-	out.Reachable = len(state.reachable()) > 0
+	out.Reachable = len(state.Reachable()) > 0
 	out.AskHere, out.Names = doors.LocalSignIn, strings.Join(doors.Names, ", ")
 	out.Tailscale, out.Logins = doors.Tailscale, strings.Join(doors.TailscaleLogins, ", ")
 	out.Days = doors.SessionDays

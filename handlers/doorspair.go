@@ -51,7 +51,7 @@ func (h *Doors) showPairing(c echo.Context, p pages.Pairing, more ...templ.Compo
 // places are the addresses that a phone may reach Ash at, the best first: the one that this very page was reached at, unless that
 // is this machine's own.
 func (h *Doors) places(c echo.Context) []string {
-	places := h.Network.State().reachable()
+	places := h.Network.State().Reachable()
 	if VisitorOf(c).Here {
 		return places
 	}

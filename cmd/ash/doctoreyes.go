@@ -330,7 +330,8 @@ func (e *eyes) box(ctx context.Context) (doctor.Sandboxes, error) {
 func (e *eyes) doors(ctx context.Context) (doctor.Doors, error) {
 	address := e.settings.Config().Server.Listen
 	d := doctor.Doors{Address: address, Default: e.settings.Origin("server.listen").Layer == config.LayerDefault, Open: e.open}
-	if err := web.CheckListen(address); err != nil {
+	// Whether somebody could sign in is not seen from here: a start that is refused for that says so itself.
+	if err := web.CheckListen(address, true); err != nil {
 		d.Refused = agent.PublicOf(err)
 		return d, nil
 	}
