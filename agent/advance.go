@@ -129,7 +129,7 @@ func (e *Engine) halted(ctx context.Context, thread, turn ID, err error) TurnSta
 		err = errOutOfTime()
 	}
 	e.Logger.Error("turn failed", "thread", thread, "turn", turn, "error", err)
-	e.publish(thread, turn, ErrorEvent{FailureOf(err)})
+	e.publish(thread, turn, ErrorEvent{*e.fail(err)})
 	return TurnFailed
 }
 

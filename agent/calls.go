@@ -231,10 +231,17 @@ func (e *Engine) protect(ctx context.Context, s Situation, call ToolCall) (ToolO
 		err     error
 	}
 	var over atomic.Bool
-	progress := func(text string) {
+	tell := func(text string) {
 		if text = e.redact(text); text != "" && !over.Load() {
 			e.publishCall(call, ToolProgress{Call: call.ID, Text: text})
 		}
+	}
+	var one sync.Mutex // a tool may tell of two things at once
+	sieve := e.sieve()
+	progress := func(text string) {
+		one.Lock()
+		defer one.Unlock()
+		tell(sieve.Pass(text))
 	}
 	release := e.hold(call)
 	ends := make(chan end, 1) // so that a tool that was given up can end
@@ -242,6 +249,9 @@ func (e *Engine) protect(ctx context.Context, s Situation, call ToolCall) (ToolO
 		defer release()
 		var x end
 		x.outcome, x.err = e.runTool(ctx, s, call, progress)
+		one.Lock()
+		tell(sieve.Rest())
+		one.Unlock()
 		ends <- x
 	}()
 	defer over.Store(true)

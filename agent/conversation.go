@@ -227,7 +227,7 @@ func (c *conversation) owe(state TurnState, err error) {
 	c.engine.Logger.Error("turn could not be ended; it is tried again", "thread", c.thread, "turn", c.turn.ID, "state", state, "error", err)
 	failed := c.turn
 	failed.State = TurnFailed
-	c.engine.publish(c.thread, c.turn.ID, ErrorEvent{FailureOf(err)})
+	c.engine.publish(c.thread, c.turn.ID, ErrorEvent{*c.engine.fail(err)})
 	c.engine.publish(c.thread, c.turn.ID, TurnEvent{Turn: failed})
 }
 

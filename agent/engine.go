@@ -39,6 +39,7 @@ type Options struct {
 	Publisher Publisher
 	Tools     Tools                    // nil: no tools
 	Redact    func(text string) string // takes secrets out before the first write; nil: none are known
+	Sieve     func() Sieve             // takes them out of a text that is told while it grows; nil: they are not looked for
 	Inspect   Inspect                  // looks for orders in attached files; nil: they are not looked through
 	Settings  func() Settings
 	// Unlocks returns how often the vault was unlocked since Ash started; it grows in the instant in which the vault gives its secrets. nil: there
@@ -129,6 +130,10 @@ func (e *Engine) CreateThread(ctx context.Context, o Origin) (Thread, error) {
 
 // PatchThread changes a thread and tells everybody who shows it.
 func (e *Engine) PatchThread(ctx context.Context, id ID, p ThreadPatch) (Thread, error) {
+	if p.Title != nil {
+		title := e.redact(*p.Title)
+		p.Title = &title
+	}
 	t, err := e.Store.PatchThread(ctx, id, p)
 	if err != nil {
 		return Thread{}, err

@@ -22,12 +22,11 @@ const (
 func (e *Engine) reply(ctx context.Context, tail Tail, known *known, s Settings, goOn bool) (TurnState, error) {
 	model, info, err := e.Models.Pick(ctx, tail.Thread.Model)
 	if err != nil {
-		failure := FailureOf(err)
-		return e.refuse(ctx, tail, &failure), nil
+		return e.refuse(ctx, tail, e.fail(err)), nil
 	}
 	asking, cancel := context.WithCancel(ctx)
 	defer cancel()
-	w := &replyWriter{engine: e, message: e.newReply(tail)}
+	w := &replyWriter{engine: e, message: e.newReply(tail), said: e.sieve(), pondered: e.sieve()}
 	w.message.Model = info.Ref
 	w.opening = e.open(ctx, w.message, cancel)
 	began := e.Now()
@@ -70,8 +69,11 @@ type replyWriter struct {
 	covered EventID // zero until the reply is stored as open
 	text    strings.Builder
 	thought strings.Builder
-	calls   []*pendingCall
-	size    int
+
+	said, pondered Sieve // what text and thinking pass before anybody is told
+
+	calls []*pendingCall
+	size  int
 }
 
 // pendingCall is a tool call whose pieces are still arriving.
@@ -111,14 +113,15 @@ func (w *replyWriter) follow(deltas iter.Seq2[Delta, error]) error {
 func (w *replyWriter) take(d Delta) (err error) {
 	switch d.Kind {
 	case DeltaText:
+		err = w.ponder(w.pondered.Rest())
 		w.flushThought(nil)
-		w.text.WriteString(d.Text)
-		err = w.emit(d.Text, false)
+		err = errors.Join(err, w.say(w.said.Pass(d.Text)))
 	case DeltaThinking:
+		err = w.say(w.said.Rest())
 		w.flushText()
-		w.thought.WriteString(d.Text)
-		err = w.emit(d.Text, true)
+		err = errors.Join(err, w.ponder(w.pondered.Pass(d.Text)))
 	case DeltaThought:
+		err = errors.Join(w.say(w.said.Rest()), w.ponder(w.pondered.Rest()))
 		w.flushText()
 		w.size += len(d.Thinking.Text) + len(d.Thinking.Signature) + len(d.Thinking.Redacted) + pieceSize
 		w.flushThought(d.Thinking)
@@ -156,6 +159,18 @@ func (w *replyWriter) opened() error {
 	covered, err := w.opening.wait()
 	w.covered = covered
 	return err
+}
+
+// say adds text that has passed its sieve.
+func (w *replyWriter) say(text string) error {
+	w.text.WriteString(text)
+	return w.emit(text, false)
+}
+
+// ponder is say for thinking.
+func (w *replyWriter) ponder(text string) error {
+	w.thought.WriteString(text)
+	return w.emit(text, true)
 }
 
 // emit publishes new text and has it saved.
@@ -224,6 +239,9 @@ func (w *replyWriter) flushThought(end *Thinking) {
 // close stores the reply as it ended and says what that means for the turn.
 func (w *replyWriter) close(ctx context.Context, failure error) (TurnState, error) {
 	e, m := w.engine, &w.message
+	if err := errors.Join(w.ponder(w.pondered.Rest()), w.say(w.said.Rest())); failure == nil {
+		failure = err
+	}
 	w.flushThought(nil)
 	w.flushText()
 	m.Parts = e.redactParts(m.Parts)
@@ -231,7 +249,7 @@ func (w *replyWriter) close(ctx context.Context, failure error) (TurnState, erro
 	m.Finished, m.Covered = e.Now(), w.covered
 	for i, p := range w.calls {
 		call := p.call(*m, i)
-		call.Arguments = e.redactJSON(call.Arguments)
+		call.Arguments, call.Name = e.redactJSON(call.Arguments), e.redact(call.Name)
 		if m.State != MessageComplete {
 			call.State, call.Finished = CallCancelled, m.Finished
 		}
@@ -276,8 +294,7 @@ func (w *replyWriter) conclude(ctx context.Context, failure error) TurnState {
 	if empty {
 		m.State = MessageFailed
 	}
-	f := FailureOf(failure)
-	m.Error = &f
+	m.Error = w.engine.fail(failure)
 	w.engine.Logger.Warn("reply ended early", "thread", m.Thread, "turn", m.Turn, "model", m.Model.String(), "code", m.Error.Code)
 	w.engine.Logger.Debug("reply ended early", "turn", m.Turn, "error", failure) // may quote what was said
 	return TurnFailed

@@ -52,7 +52,7 @@ func (e *Engine) titleByModel(ctx context.Context, thread ID) error {
 		return err
 	}
 	var b strings.Builder
-	for d, err := range model.Stream(ctx, titlePrompt(path, thread)) {
+	for d, err := range model.Stream(ctx, e.titlePrompt(path, thread)) {
 		if err != nil {
 			return err
 		}
@@ -63,7 +63,7 @@ func (e *Engine) titleByModel(ctx context.Context, thread ID) error {
 			break
 		}
 	}
-	title := strings.Trim(FirstWords(b.String(), maxTitle), ` "'“”.*#`)
+	title := strings.Trim(FirstWords(e.redact(b.String()), maxTitle), ` "'“”.*#`)
 	if title == "" {
 		return nil
 	}
@@ -76,8 +76,8 @@ func (e *Engine) titleByModel(ctx context.Context, thread ID) error {
 	return err
 }
 
-func titlePrompt(path []Message, thread ID) Prompt {
-	said := "Person: " + Clip(path[0].Text(), 1500) + "\n\nAssistant: " + Clip(path[1].Text(), 1500)
+func (e *Engine) titlePrompt(path []Message, thread ID) Prompt {
+	said := "Person: " + Clip(e.redact(path[0].Text()), 1500) + "\n\nAssistant: " + Clip(e.redact(path[1].Text()), 1500)
 	return Prompt{
 		System:    "You name conversations. Answer with a title of two to six words in the language of the conversation: no quotes, no full stop, nothing else.",
 		Messages:  []PromptMessage{{Role: RoleUser, Parts: []Part{Text{Text: "Name this conversation:\n\n" + said}}}},

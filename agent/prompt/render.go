@@ -118,6 +118,9 @@ func (rd *renderer) reply(m agent.Message, fresh bool) []agent.PromptMessage {
 			}
 		case agent.Thinking:
 			if fresh && len(calls) > 0 && rd.tools && p.Model == rd.model.Ref {
+				if clean := rd.redact(p.Text); clean != p.Text {
+					p.Text, p.Signature = clean, "" // it is no longer what was signed
+				}
 				parts = append(parts, p)
 			}
 		}

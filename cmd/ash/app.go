@@ -63,6 +63,7 @@ type app struct {
 	lock      *homeLock
 	config    *config.Book
 	log       *slog.Logger
+	veil      *veil // what log writes to
 	store     *store.Store
 	book      *identity.Book
 	files     *attachment.Store
@@ -112,7 +113,8 @@ func openApp(ctx context.Context, home string, overrides []config.Override, quie
 	if quiet && logging.Level != "debug" {
 		logging.Level = "error"
 	}
-	a.log = newLogger(logging, os.Stderr)
+	a.veil = &veil{to: os.Stderr}
+	a.log = newLogger(logging, a.veil)
 	if err = a.openStore(ctx); err != nil {
 		return nil, err
 	}
@@ -179,6 +181,7 @@ func (a *app) start() {
 		home: a.home, settings: func() config.Config { return a.config.Current().Config() },
 		store: a.store, private: privateTexts{a.book, a.mind}, vault: a.vault, mind: a.mind, attachments: a.files, helpers: helping, log: a.log, reach: a.reach,
 	})
+	a.veil.draw(a.hands.guard.Redact)
 	builder := prompt.New(prompt.Options{
 		Identity: a.book, Memory: a.mind, Blobs: a.files, Redact: a.hands.guard.Redact, Log: a.log,
 		Settings: func() prompt.Settings {
@@ -189,6 +192,7 @@ func (a *app) start() {
 	a.engine = agent.NewEngine(agent.Options{
 		Store: a.store, Prompter: builder, Models: a.providers, Publisher: a.feed,
 		Tools: a.hands.box, Redact: a.hands.guard.Redact, Inspect: a.hands.inspector.file,
+		Sieve:    func() agent.Sieve { return a.hands.guard.Sieve() },
 		Settings: func() agent.Settings { return engineSettings(a.config.Current().Config()) },
 		Unlocks:  a.vault.Unlocks,
 		Logger:   a.log,
