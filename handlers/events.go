@@ -210,7 +210,7 @@ func (t *tab) showEvent(e agent.Envelope) error {
 		return t.render(components.StreamNotice(components.Failed(ev.Failure)))
 	case agent.SpendEvent:
 		return t.render(components.StreamNotice(components.Notice{
-			Kind: components.NoticeInfo, Text: ev.Text, Link: &components.Link{Label: "Spending", URL: "/settings/general#set-spend-daily"},
+			Kind: components.NoticeInfo, Text: ev.Text, Link: &components.Link{Label: "Spending", URL: "/settings/spending"},
 		}))
 	case agent.TurnEvent:
 		return t.showTurn(ev.Turn)

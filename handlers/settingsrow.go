@@ -18,6 +18,8 @@ func sectionsOf(page string) []string {
 	switch page {
 	case "memory":
 		return []string{"memory"}
+	case "spending":
+		return []string{"spend"}
 	case "tools":
 		return []string{"tools", "files", "search", "sandbox"}
 	}

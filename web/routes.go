@@ -20,6 +20,7 @@ type Routes struct {
 	Search      *handlers.Search
 	Identity    *handlers.Identity
 	Settings    *handlers.Settings
+	Spending    *handlers.Spending
 	Tokens      *handlers.Tokens
 	Models      *handlers.Models
 	Setup       *handlers.Setup
@@ -75,6 +76,7 @@ func (s *Server) table(r Routes) []route {
 		vaultRoutes(r.Vault),
 		settingsRoutes(r),
 		settingsParts(r),
+		spendRoutes(r.Spending),
 		apiRoutes(r.API),
 	)
 }

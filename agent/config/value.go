@@ -120,7 +120,7 @@ func (f *field) literal(items []string) string {
 			return strconv.FormatFloat(n, 'f', -1, 64)
 		}
 	case TypeDollars:
-		if n, err := parseDollars(items[0]); err == nil {
+		if n, err := ParseDollars(items[0]); err == nil {
 			return formatDollars(n)
 		}
 	}
@@ -211,7 +211,7 @@ func (f *field) store(dst any, items []string, home string) error {
 		*p, err = strconv.ParseFloat(items[0], 64)
 		err = f.within(*p, orNot(err, items[0], "a number"))
 	case *agent.MicroDollars:
-		*p, err = parseDollars(items[0])
+		*p, err = ParseDollars(items[0])
 		err = f.within(float64(*p)/1e6, err)
 	case *time.Duration:
 		*p, err = time.ParseDuration(items[0])
@@ -268,8 +268,8 @@ func (f *field) withinTime(d time.Duration, err error) error {
 	return nil
 }
 
-// parseDollars reads an amount such as 0.25 or $3 to the micro-dollar.
-func parseDollars(s string) (agent.MicroDollars, error) {
+// ParseDollars reads an amount such as 0.25 or $3 to the micro-dollar.
+func ParseDollars(s string) (agent.MicroDollars, error) {
 	n, err := strconv.ParseFloat(strings.TrimPrefix(s, "$"), 64)
 	if err != nil || math.IsNaN(n) || math.Abs(n) > 1e12 {
 		return 0, fmt.Errorf("%s is not an amount in dollars", shown(s))

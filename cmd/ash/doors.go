@@ -56,6 +56,7 @@ func (a *app) routes(address string) web.Routes {
 		Frame: frame, Feed: a.feed, Threads: a.store, Tails: a.store, Summaries: a.store, Memory: mind, Stream: md, Log: a.log,
 	}
 	receipts := &handlers.Receipts{Frame: frame, Facts: a.store, Episodes: a.store}
+	settings := &handlers.Settings{Frame: frame, Config: a.config, Book: a.book, Facts: a.facts(time.Now()), Meaning: a.meaningState, Sandbox: a.hands.sandbox}
 	return web.Routes{
 		Problem:     frame.Problem,
 		Chat:        &handlers.Chat{Frame: frame, Threads: a.store, Tails: a.store, Summaries: a.store},
@@ -64,7 +65,8 @@ func (a *app) routes(address string) web.Routes {
 		Attachments: &handlers.Attachments{Files: a.files},
 		Search:      &handlers.Search{Frame: frame, Memories: memoryFinder{a.mind}},
 		Identity:    &handlers.Identity{Frame: frame, Book: a.book, Tokens: prompt.Tokens},
-		Settings:    &handlers.Settings{Frame: frame, Config: a.config, Book: a.book, Facts: a.facts(time.Now()), Meaning: a.meaningState, Sandbox: a.hands.sandbox},
+		Settings:    settings,
+		Spending:    &handlers.Spending{Settings: settings, Book: a.spending, Usage: a.spending, Turns: a.engine, Thread: a.store},
 		Tokens:      &handlers.Tokens{Frame: frame, Tokens: tokens},
 		Models:      &handlers.Models{Frame: frame, Config: a.config, Providers: a.providers},
 		Setup: &handlers.Setup{

@@ -5,6 +5,8 @@ import (
 	"math"
 	"strings"
 	"time"
+
+	"ash/agent"
 )
 
 // Growth is how amounts of several kinds stood one step of time after the other, drawn one kind upon the other, with what each step
@@ -16,6 +18,7 @@ type Growth struct {
 	Moves bool // Learned and Ended are drawn
 	Label string
 	Size  bool // amounts are bytes
+	Money bool // amounts are micro-dollars
 }
 
 // MaxGrowthKinds is how many kinds a chart can tell apart.
@@ -142,8 +145,11 @@ func (g Growth) top() string {
 }
 
 func (g Growth) amount(n int64) string {
-	if g.Size {
+	switch {
+	case g.Size:
 		return Bytes(n)
+	case g.Money:
+		return Money(agent.MicroDollars(n))
 	}
 	return Count(int(n))
 }

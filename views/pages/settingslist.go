@@ -28,6 +28,7 @@ func SettingsSections() []SettingsSection {
 		{Slug: "tools", Title: "Tools and sandbox", Icon: components.IconWrench, Hint: "limits, folders, search, commands"},
 		{Slug: "doors", Title: "Doors", Icon: components.IconSmartphone, Hint: "your phone, who may come in", Begins: "Access"},
 		{Slug: "tokens", Title: "Tokens", Icon: components.IconKeyRound, Hint: "programs that use the API"},
+		{Slug: "spending", Title: "Spending", Icon: components.IconWallet, Hint: "caps, usage, forecast"},
 		{Slug: "appearance", Title: "Appearance", Icon: components.IconPalette, Hint: "theme, notifications", Begins: "This Ash"},
 		{Slug: "general", Title: "All settings", Icon: components.IconSlidersHorizontal, Hint: "every key of config.toml"},
 		{Slug: "about", Title: "About", Icon: components.IconInfo, Hint: "version, licences"},

@@ -1,0 +1,62 @@
+package components
+
+import (
+	"strconv"
+
+	"ash/agent"
+)
+
+// SpendCap is how one spending cap stands.
+type SpendCap struct {
+	Title   string             // "Today"
+	Limit   agent.MicroDollars // 0: there is none
+	Raised  agent.MicroDollars // allowed once beyond it
+	Spent   agent.MicroDollars
+	Near    bool
+	Reached bool
+}
+
+// words is the amount beside the bar.
+func (c SpendCap) words() string {
+	if c.Limit == 0 {
+		return Money(c.Spent) + ", no cap"
+	}
+	return Money(c.Spent) + " of " + Money(c.Limit+c.Raised)
+}
+
+// width is how much of the bar is filled, of a hundred.
+func (c SpendCap) width() string {
+	if c.Limit+c.Raised <= 0 {
+		return "0"
+	}
+	part := float64(c.Spent) / float64(c.Limit+c.Raised) * 100
+	return strconv.FormatFloat(min(max(part, 0), 100), 'f', 1, 64)
+}
+
+func (c SpendCap) class() string {
+	switch {
+	case c.Reached:
+		return "full"
+	case c.Near:
+		return "near"
+	}
+	return "fine-so-far"
+}
+
+// Raise is what stands where a cap stopped an answer: how to go on.
+type Raise struct {
+	Thread  agent.ID
+	Message agent.ID
+	Cap     SpendCap // without a Title: no cap hinders any more
+	Words   string   // the cap in a sentence: "today's spending cap"
+	Until   string   // how long a raise holds that is made once: "today"
+	Once    string   // suggested amounts, in dollars
+	Good    string
+	CSRF    string
+}
+
+func (r Raise) id() string { return "money-" + Short(r.Message) }
+
+func (r Raise) path() string {
+	return "/chat/" + string(r.Thread) + "/messages/" + string(r.Message) + "/spending"
+}
