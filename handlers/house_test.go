@@ -135,7 +135,10 @@ func (h *house) serve(events *feed.Feed, files *attachment.Store, owner agent.ID
 		Settings: func() config.Config { return h.config.Current().Config() },
 	}
 	frame.Keys = &handlers.KeyKeeper{Secrets: h.vault, Config: h.config, Providers: h.llm}
-	safe := &handlers.Vault{Frame: frame, Secrets: h.vault, Config: h.config}
+	safe := &handlers.Vault{
+		Frame: frame, Secrets: h.vault, Config: h.config, Notes: handlers.PhraseFile(filepath.Join(h.home, "recovery-phrase.json")),
+		Accesses: &vault.FileLog{Path: filepath.Join(h.home, "logs", "vault.jsonl")},
+	}
 	if h.mind != nil {
 		frame.Proposals = h.store.ProposalCount
 		h.mind.told = func() { events.Publish(agent.Envelope{Event: agent.MemoryEvent{Waiting: true}}) }

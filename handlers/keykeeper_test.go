@@ -56,7 +56,10 @@ func TestKeyThatIsRefusedIsNotKept(t *testing.T) {
 
 func TestKeyIsReplacedInTheVault(t *testing.T) {
 	h := open(t, llmtest.Text("ready"))
-	key := func(form url.Values) { h.t.Helper(); h.browser.HTMX().Post("/settings/models/test/key", form).Is(200).Has("#p-test") }
+	key := func(form url.Values) {
+		h.t.Helper()
+		h.browser.HTMX().Post("/settings/models/test/key", form).Is(200).Has("#p-test")
+	}
 	h.browser.Get("/settings/models")
 	h.browser.HTMX().Post("/settings/models/test/key", url.Values{"key": {""}}).Is(422).Has("#p-test [role=alert]")
 	h.browser.HTMX().Post("/settings/models/test/key", url.Values{"key": {keyValue}}).Is(422).Has("#p-test [role=alert]").Has("details.paste[open]")

@@ -51,8 +51,13 @@ type Secrets interface {
 // No value ever stands in an answer: what was typed is lost when a form comes back with a mistake.
 type Vault struct {
 	*Frame
-	Secrets Secrets
-	Config  Config
+	Secrets  Secrets
+	Config   Config
+	Notes    PhraseFile
+	Accesses AccessLog
+
+	asked  asked
+	drafts drafts
 }
 
 // Show answers GET /vault.
@@ -125,6 +130,15 @@ func (h *Vault) page(c echo.Context) (pages.Vault, error) {
 	}
 	if err != nil {
 		return page, err
+	}
+	note, err := h.Notes.Read()
+	if err != nil {
+		return page, err
+	}
+	if page.Phrase = phraseState(s, note); page.Phrase == pages.PhraseNone && note.Offered.IsZero() {
+		if err := h.note(func(n *PhraseNote) { n.Offered = h.Now().UTC() }); err != nil {
+			return page, err
+		}
 	}
 	for _, info := range all {
 		page.Secrets = append(page.Secrets, h.secret(info))

@@ -222,6 +222,23 @@ func vaultRoutes(h *handlers.Vault) []route {
 		{post, "/vault/revert", page, h.Revert},
 		{post, "/vault/bind", page, h.Bind},
 		{post, "/vault/delete", page, h.Delete},
+		{get, "/vault/phrase", page, h.Phrase},
+		{post, "/vault/phrase", page, h.NewPhrase},
+		{get, "/vault/phrase/check", page, h.CheckForm},
+		{post, "/vault/phrase/check", page, h.Check},
+		{post, "/vault/phrase/later", page, h.Postpone},
+		{get, "/vault/recover", page, h.RecoverForm},
+		{post, "/vault/recover", slow, h.Recover},
+		{get, "/vault/keys", page, h.Keys},
+		{post, "/vault/passphrase", slow, h.ChangePassphrase},
+		{post, "/vault/identity", slow, h.RotateIdentity},
+		{post, "/vault/export", slow, h.Export},
+		{get, "/vault/import", page, h.ImportForm},
+		{post, "/vault/import/env", slow, h.Preview}, // no larger than what is held in memory: no part of it goes to the disk
+		{post, "/vault/import/choose", slow, h.Choose},
+		{post, "/vault/import/copy", upload, h.ImportCopy},
+		{post, "/vault/mend", slow, h.Mend},
+		{get, "/vault/log", page, h.Log},
 	}
 }
 

@@ -39,7 +39,10 @@ func (a *app) routes(address string) web.Routes {
 	}
 	well := a.newWellness(address)
 	frame.Keys = &handlers.KeyKeeper{Secrets: a.vault, Config: a.config, Providers: a.providers}
-	safe := &handlers.Vault{Frame: frame, Secrets: a.vault, Config: a.config}
+	safe := &handlers.Vault{
+		Frame: frame, Secrets: a.vault, Config: a.config,
+		Notes: handlers.PhraseFile(filepath.Join(a.home, "recovery-phrase.json")), Accesses: vaultLog(a.home),
+	}
 	tokens := access.New(a.store, access.Options{Log: a.log})
 	control := handlers.Control{
 		Engine: a.engine, Threads: a.store, Feed: a.feed, Owner: a.owner.ID,
