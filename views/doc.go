@@ -131,6 +131,8 @@
 //	GET  /settings/general?q=&changed=        pages.General; with HX-Request General.Found
 //	POST /settings/general                    key, value (the last one counts) or reset=1, place → pages.SettingRow; 303 to /settings/{place}, or 422 with its page
 //	GET  /settings/tokens                     pages.Tokens; POST name, scope (repeated), expires, until → Tokens.Part with the secret; /{token}/revoke → Tokens.Part
+//	GET  /settings/data                       pages.Data; POST …/export → the archive; …/snapshots snapshot (repeated)
+//	GET  /settings/data/delete                pages.DeleteEverything; POST word → pages.Deleted, and the server ends
 //	POST /settings/theme                      theme=system|light|dark → 204 for scripts, else 303
 //	GET  /identity/{soul|user|tools}          pages.Identity
 //	POST /identity/{slug}                     base, text → 303 with Saved, or 409 pages.Identity with Conflict

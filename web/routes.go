@@ -22,6 +22,7 @@ type Routes struct {
 	Settings    *handlers.Settings
 	Spending    *handlers.Spending
 	Tokens      *handlers.Tokens
+	Data        *handlers.Data
 	Models      *handlers.Models
 	Setup       *handlers.Setup
 	Tools       *handlers.Tools
@@ -50,6 +51,7 @@ const (
 	file                  // attachments: not compressed, and long ones take their time
 	slow                  // handlers that wait for a model server, or for a passphrase to be tried
 	stream                // stays open
+	download              // a form that is answered with more than fits into memory, for as long as it takes
 	program               // the API: a token instead of session and CSRF token
 	described             // what the API says of itself: for this machine without a token
 )
@@ -295,6 +297,8 @@ func (s *Server) register(r Routes, table []route) {
 		file:   {limitBody(0), within(slowTimeout)},
 		slow:   form(maxForm, within(slowTimeout)),
 		stream: {limitBody(0), s.sessions.open, s.streaming},
+
+		download: {limitBody(maxForm), s.sessions.open, guardForms, s.streaming},
 	}
 	if r.API != nil {
 		stacks[program] = []echo.MiddlewareFunc{bearer(r.API.Tokens), limitBody(maxAPI), within(pageTimeout)}

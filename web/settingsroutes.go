@@ -9,5 +9,10 @@ func settingsParts(r Routes) []route {
 		{get, "/settings/tokens", page, r.Tokens.Show},
 		{post, "/settings/tokens", page, r.Tokens.Create},
 		{post, "/settings/tokens/:token/revoke", page, r.Tokens.Revoke},
+		{get, "/settings/data", page, r.Data.Show},
+		{post, "/settings/data/export", download, r.Data.Export},
+		{post, "/settings/data/snapshots", page, r.Data.DeleteSnapshots},
+		{get, "/settings/data/delete", page, r.Data.DeleteForm},
+		{post, "/settings/data/delete", page, r.Data.Delete},
 	}
 }

@@ -84,6 +84,7 @@ type app struct {
 	engine    *agent.Engine
 	owner     agent.Person
 	reach     func(netip.AddrPort) bool // tests only: see material
+	quit      context.CancelFunc        // ends the server; nil when there is none
 	stopping  context.CancelFunc        // ends what runs beside: ledger, watching of the config file
 	beside    sync.WaitGroup
 	closing   []func() // ends what the doors began in the background
@@ -313,7 +314,7 @@ func (a *app) close(ctx context.Context) error {
 		errs = append(errs, a.store.Close())
 	}
 	if a.lock != nil {
-		errs = append(errs, a.lock.release())
+		errs = append(errs, a.vanish(), a.lock.release())
 	}
 	return errors.Join(errs...)
 }

@@ -71,6 +71,7 @@ func (a *app) routes(address string) web.Routes {
 		Settings:    settings,
 		Spending:    &handlers.Spending{Settings: settings, Book: a.spending, Usage: a.spending, Turns: a.engine, Thread: a.store},
 		Tokens:      &handlers.Tokens{Frame: frame, Tokens: tokens},
+		Data:        &handlers.Data{Frame: frame, Keeper: dataPage{a}, Home: a.home},
 		Models:      &handlers.Models{Frame: frame, Config: a.config, Providers: a.providers},
 		Setup: &handlers.Setup{
 			Frame: frame, Config: a.config, Providers: a.providers, Prober: a.providers,

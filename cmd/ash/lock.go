@@ -10,10 +10,11 @@ import (
 	"github.com/gofrs/flock"
 
 	"ash/agent"
+	"ash/agent/inventory"
 )
 
 // homeLock is held by the one process that may advance conversations and
-// migrate the database of a home. The operating system drops it with the process,
+// migrate the database of a home. Taking it finishes a deletion that was broken off. The operating system drops it with the process,
 // so a crash leaves nothing to clean up.
 type homeLock struct{ file *flock.Flock }
 
@@ -34,6 +35,10 @@ func lockHome(home string) (*homeLock, error) {
 	}
 	if err := os.WriteFile(path, []byte(ownPID()), 0o600); err != nil {
 		return nil, errors.Join(agent.Wrap(agent.CodeUnavailable, err, "Ash cannot write in its home %s: %v.", home, errors.Unwrap(err)), l.Unlock())
+	}
+	// What was decided to go is gone before anybody looks at the rest.
+	if err := inventory.Finish(home); err != nil {
+		return nil, errors.Join(err, l.Unlock())
 	}
 	return &homeLock{l}, nil
 }

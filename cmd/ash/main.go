@@ -120,6 +120,7 @@ model you choose.
 		stopCommand(where),
 		configCommand(where),
 		dbCommand(where),
+		dataCommand(where),
 		importCommand(where),
 		recallCommand(where),
 		memoryCommand(where),

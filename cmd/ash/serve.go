@@ -78,6 +78,8 @@ func serve(ctx context.Context, home string, overrides []config.Override, out, n
 		return err
 	}
 	defer func() { err = errors.Join(err, a.closeSoon(ctx)) }()
+	ctx, a.quit = context.WithCancel(ctx)
+	defer a.quit()
 	pages, err := a.listen(ctx, notes)
 	if err != nil {
 		return err

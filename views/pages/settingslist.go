@@ -30,6 +30,7 @@ func SettingsSections() []SettingsSection {
 		{Slug: "tokens", Title: "Tokens", Icon: components.IconKeyRound, Hint: "programs that use the API"},
 		{Slug: "spending", Title: "Spending", Icon: components.IconWallet, Hint: "caps, usage, forecast"},
 		{Slug: "appearance", Title: "Appearance", Icon: components.IconPalette, Hint: "theme, notifications", Begins: "This Ash"},
+		{Slug: "data", Title: "Data", Icon: components.IconHardDrive, Hint: "where it lies, export, delete"},
 		{Slug: "general", Title: "All settings", Icon: components.IconSlidersHorizontal, Hint: "every key of config.toml"},
 		{Slug: "about", Title: "About", Icon: components.IconInfo, Hint: "version, licences"},
 	}
