@@ -6,7 +6,7 @@ package static
 func hashed(name string) string {
 	switch name {
 	case "app.css":
-		return "app-603f581305.css"
+		return "app-1051078bcb.css"
 	case "app.js":
 		return "app-f8665c9602.js"
 	case "geist-mono.woff2":
@@ -26,8 +26,8 @@ func hashed(name string) string {
 // find returns what is known of a file of dist.
 func find(file string) (asset, bool) {
 	switch file {
-	case "app-603f581305.css":
-		return asset{media: "text/css; charset=utf-8", etag: "603f581305", gzip: true, brotli: true}, true
+	case "app-1051078bcb.css":
+		return asset{media: "text/css; charset=utf-8", etag: "1051078bcb", gzip: true, brotli: true}, true
 	case "app-f8665c9602.js":
 		return asset{media: "text/javascript; charset=utf-8", etag: "f8665c9602", gzip: true, brotli: true}, true
 	case "geist-mono-684ad5b531.woff2":
