@@ -46,7 +46,11 @@ func (c *conversation) post(ctx context.Context, m NewMessage) (Posted, error) {
 	if again {
 		return Posted{Answered: &call, Again: true, Turn: tail.Turn}, nil
 	}
+	if m.Lent != nil && c.running() {
+		return Posted{}, Errorf(CodeConflict, "An answer is being written in this conversation. With a key of your own, wait until it has ended.")
+	}
 	if q, ok := waitingQuestion(tail); ok && (m.Form != "" || m.Author != "") { // not what Ash posts by itself
+		c.engine.lend(tail.Turn, m.Lent)
 		return c.answer(ctx, q, m)
 	}
 	m.Parts = c.engine.inspectParts(ctx, c.thread, c.engine.redactParts(m.Parts))
@@ -66,6 +70,7 @@ func (c *conversation) post(ctx context.Context, m NewMessage) (Posted, error) {
 	c.closed(posted.Superseded)
 	c.joined(posted.Joined)
 	c.engine.publish(c.thread, posted.Message.Turn, UserEvent{Message: posted.Message})
+	c.engine.lend(posted.Turn, m.Lent)
 	if posted.Message.State != MessageQueued {
 		if posted.Message.Parent != tail.Thread.Head || len(posted.Superseded) > 0 {
 			above = nil // it is not as it was read

@@ -141,6 +141,9 @@ func (c *conversation) retired() bool {
 // start advances turn beside the mailbox. known may be nil.
 func (c *conversation) start(turn Turn, known *known) {
 	ctx, cancel := context.WithCancelCause(c.engine.ctx)
+	if l := c.engine.lentFor(turn); l != nil {
+		ctx = WithLent(ctx, *l)
+	}
 	c.turn, c.cancel, c.opened = turn, cancel, c.engine.unlocks()
 	c.engine.publish(c.thread, turn.ID, TurnEvent{Turn: turn})
 	go func() {
@@ -167,6 +170,7 @@ func (c *conversation) settle(state TurnState) {
 	case "":
 		c.owed, c.refusal = "", nil
 	case CodeConflict, CodeNotFound: // ended in another way, or the thread is gone
+		c.engine.returned(c.turn)
 		c.engine.Logger.Warn("turn had ended already", "thread", c.thread, "turn", c.turn.ID, "error", err)
 		c.forgive()
 		return
@@ -174,6 +178,7 @@ func (c *conversation) settle(state TurnState) {
 		c.owe(state, err)
 		return
 	}
+	lent := ended.Turn.State != TurnWaiting && c.engine.returned(c.turn)
 	c.engine.publish(c.thread, c.turn.ID, TurnEvent{Turn: ended.Turn})
 	c.engine.touched(ctx, c.thread)
 	c.closed(ended.Superseded)
@@ -191,7 +196,7 @@ func (c *conversation) settle(state TurnState) {
 		c.recheck(ctx)
 	case ended.Turn.State == TurnFailed && c.engine.unlocks() > c.opened && !c.halted:
 		c.takeUpHere(ctx)
-	case ended.Turn.State == TurnDone:
+	case ended.Turn.State == TurnDone && !lent: // who brought a key did not ask for a title at the owner's cost
 		c.engine.nameThread(c.thread)
 	}
 	c.halted = c.halted && c.owed != ""

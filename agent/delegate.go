@@ -78,7 +78,7 @@ func (e *Engine) Delegate(ctx context.Context, d Delegation) (Thread, error) {
 	if err := e.Store.CreateThread(ctx, t); err != nil {
 		return Thread{}, err
 	}
-	_, err = e.Post(ctx, NewMessage{Thread: t.ID, Parts: task})
+	_, err = e.Post(ctx, NewMessage{Thread: t.ID, Parts: task, Lent: e.lentFor(tail.Turn)})
 	return t, err
 }
 

@@ -68,6 +68,7 @@ type Engine struct {
 	conversations map[ID]*conversation
 	owed          map[ID][]func(context.Context) error // see owe
 	held          map[ID]ToolCall                      // see hold
+	lent          map[ID]loan                          // by thread; see Lent
 	closed        bool
 }
 
@@ -93,6 +94,7 @@ func NewEngine(o Options) *Engine {
 		conversations: map[ID]*conversation{},
 		owed:          map[ID][]func(context.Context) error{},
 		held:          map[ID]ToolCall{},
+		lent:          map[ID]loan{},
 	}
 }
 

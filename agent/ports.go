@@ -37,6 +37,7 @@ type NewMessage struct {
 	Author ID
 	Form   string // idempotency key; "" for none
 	Title  string // names the thread if nothing has yet; "" leaves it
+	Lent   *Lent  // the turn asks its provider with this key; nil: with Ash's own. It is not stored
 }
 
 // Posted tells what became of a NewMessage.

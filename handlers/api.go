@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/labstack/echo/v4"
@@ -25,6 +26,7 @@ import (
 type API struct {
 	APIParts
 	description func() ([]byte, error)
+	following   atomic.Int32 // streams open now
 }
 
 // APIParts are what an API is made of.
@@ -38,9 +40,14 @@ type APIParts struct {
 	Book      MemoryBook
 	Forgetter Forgetter
 	Requests  APIRequests
-	Redact    func(string) string
-	Now       func() time.Time
-	Log       *slog.Logger
+	Engine    APIEngine
+	// Conversations are read through it.
+	Conversations APIThreadReader
+	Feed          agent.Feed
+	Watch         TokenWatch
+	Redact        func(string) string
+	Now           func() time.Time
+	Log           *slog.Logger
 }
 
 // Authenticator checks tokens. Its place is package access.
@@ -71,6 +78,7 @@ type APIRoute struct {
 	Method string
 	Path   string // below APIPrefix, as the description writes it: /memories/{id}
 	Open   bool   // needs no token
+	Stream bool   // stays open
 	Handle echo.HandlerFunc
 
 	name    string // its operationId
@@ -106,7 +114,7 @@ func (r APIRoute) Address() string {
 
 // Routes are the operations of the API. Every one is described; those with scopes check them.
 func (h *API) Routes() []APIRoute {
-	list := slices.Concat(h.readRoutes(), h.writeRoutes(), h.forgetRoutes(), []APIRoute{{
+	list := slices.Concat(h.threadRoutes(), h.readRoutes(), h.writeRoutes(), h.forgetRoutes(), []APIRoute{{
 		Method: http.MethodGet, Path: "/openapi.json", Open: true, Handle: h.Describe,
 		name: "describe", summary: "This description", about: "The same for everybody; needs no token.",
 		answers: []apiAnswer{{status: 200, about: "OpenAPI 3.1."}},

@@ -20,7 +20,11 @@ import (
 
 	"ash/agent"
 	"ash/agent/access"
+	"ash/agent/feed"
 	"ash/agent/guard"
+	"ash/agent/llm"
+	"ash/agent/llm/llmtest"
+	"ash/agent/llm/openai"
 	"ash/agent/memory"
 	"ash/agent/memory/recall"
 	"ash/agent/prompt"
@@ -40,7 +44,9 @@ type apiHouse struct {
 	book   *memory.Book
 	tokens *access.Tokens
 	owner  agent.ID
-	secret access.Secret // scope memory
+	secret access.Secret // scopes memory and chat
+	engine *agent.Engine
+	model  *llmtest.Server
 	doc    *openDoc
 	client *http.Client
 	log    *logged
@@ -84,7 +90,24 @@ func openAPI(t testing.TB, change ...func(*handlers.APIParts)) *apiHouse {
 	found := index{recall.New(recall.Options{Index: h.store, Tokens: prompt.Tokens})}
 	h.book = memory.New(h.store, memory.Options{Index: found, Window: time.Hour})
 	h.tokens = access.New(h.store, access.Options{Log: log})
+	events := feed.New(0)
+	h.model = llmtest.OpenAI(t)
+	models, err := llm.New(llm.Options{
+		Providers: []llm.Settings{
+			{Name: "test", Kind: "openai", BaseURL: h.model.URL + "/v1", KeyEnv: "ASH_OWN_KEY"}, {Name: "other", Kind: "openai", BaseURL: h.model.URL + "/v1"},
+		},
+		Order: []agent.ModelRef{{Provider: "test", Name: "test-model"}, {Provider: "other", Name: "test-model"}}, Dialects: map[string]llm.Dialect{"openai": openai.New},
+		Keys: llm.NewKeys(func(name string) (string, bool) { return "the-owners-key", name == "ASH_OWN_KEY" }), Logger: log,
+	})
+	h.must(err)
+	t.Cleanup(models.Close)
+	h.engine = agent.NewEngine(agent.Options{
+		Store: h.store, Prompter: prompt.New(prompt.Options{}), Models: models, Publisher: events, Logger: log,
+		Settings: func() agent.Settings { return agent.Settings{MaxMessages: 100} },
+	})
+	t.Cleanup(func() { h.must(h.engine.Close(context.Background())); events.Close() })
 	parts := handlers.APIParts{
+		Engine: h.engine, Conversations: h.store, Feed: events, Watch: h.tokens,
 		Owner: h.owner, Version: "1.2.3", Tokens: h.tokens, Facts: h.store, Entities: h.store, Recall: found, Book: h.book, Forgetter: h.book,
 		Requests: h.store, Redact: guard.New(guard.Options{}).Redact, Now: time.Now, Log: log,
 	}
@@ -96,7 +119,7 @@ func openAPI(t testing.TB, change ...func(*handlers.APIParts)) *apiHouse {
 	}})
 	h.must(err)
 	h.base = webtest.Serve(t, server)
-	h.secret = h.token("app", "memory")
+	h.secret = h.token("app", "memory", "chat")
 	h.doc = readDoc(h)
 	return h
 }
@@ -155,6 +178,9 @@ func (h *apiHouse) raw(method, path, body string, headers ...string) *reply {
 	res, err := h.client.Do(req)
 	h.must(err)
 	defer func() { _ = res.Body.Close() }()
+	if strings.HasPrefix(res.Header.Get("Content-Type"), "text/event-stream") { // it has no end
+		return &reply{h, method + " " + path, res.StatusCode, res.Header, nil}
+	}
 	b, err := io.ReadAll(res.Body)
 	h.must(err)
 	return &reply{h, method + " " + path, res.StatusCode, res.Header, b}

@@ -132,6 +132,9 @@ func wireSchemas() map[reflect.Type]*jsonschema.Schema {
 		reflect.TypeFor[time.Time]():        moment,
 		reflect.TypeFor[APIMoment]():        {Types: []string{"string", "null"}, Format: "date-time"},
 		reflect.TypeFor[agent.ID]():         {Type: "string", Format: "uuid"},
+		reflect.TypeFor[json.RawMessage]():  {},
+		reflect.TypeFor[APIThreadState]():   enum(APIResting, APIRunning, APIWaiting),
+		reflect.TypeFor[agent.Role]():       enum(agent.RoleUser, agent.RoleAssistant),
 		reflect.TypeFor[agent.FactKind]():   enum(agent.FactCore, agent.FactPlain, agent.FactPattern),
 		reflect.TypeFor[agent.FactStatus](): enum(agent.FactCurrent, agent.FactSuperseded, agent.FactRetired),
 		reflect.TypeFor[agent.EntityKind](): enum(agent.EntityPerson, agent.EntityPlace, agent.EntityProject, agent.EntityThing),
@@ -159,7 +162,7 @@ func (h *API) describe() ([]byte, error) {
 	d := describer{schemas: map[string]*jsonschema.Schema{}, known: wireSchemas()}
 	doc := openAPI{
 		OpenAPI: "3.1.0",
-		Info: openInfo{Title: "Ash", Version: h.Version, Description: "What Ash remembers, for programs that act for its owner. Tokens are made with: ash token new. " +
+		Info: openInfo{Title: "Ash", Version: h.Version, Description: "What Ash remembers, and conversations with it, for programs that act for its owner. Tokens are made with: ash token new. " +
 			"Every error is a problem of RFC 9457."},
 		Servers:  []openServer{{APIPrefix}},
 		Security: []map[string][]string{{"token": {}}},

@@ -21,10 +21,22 @@ func (h *apiHouse) operations() map[string]func(headers ...string) *reply {
 	m := h.add("The bins go out on " + string(agent.NewID()))
 	gone := h.add("Ferdinand has " + string(agent.NewID()))
 	one, forget := "/memories/"+string(m.ID), "/memories/"+string(gone.ID)
+	t, err := h.engine.CreateThread(h.t.Context(), agent.Origin{Channel: "web", Person: h.owner})
+	h.must(err)
+	thread := "/threads/" + string(t.ID)
 	list := map[string]func(headers ...string) *reply{
-		"GET /memories":        func(x ...string) *reply { return h.raw("GET", "/memories", "", x...) },
-		"GET /memories/search": func(x ...string) *reply { return h.raw("GET", "/memories/search?q=bins", "", x...) },
-		"GET /memories/{id}":   func(x ...string) *reply { return h.raw("GET", one, "", x...) },
+		"GET /threads":               func(x ...string) *reply { return h.raw("GET", "/threads", "", x...) },
+		"POST /threads":              func(x ...string) *reply { return h.raw("POST", "/threads", `{}`, x...) },
+		"GET /threads/{id}":          func(x ...string) *reply { return h.raw("GET", thread, "", x...) },
+		"GET /threads/{id}/messages": func(x ...string) *reply { return h.raw("GET", thread+"/messages", "", x...) },
+		"POST /threads/{id}/messages": func(x ...string) *reply {
+			return h.raw("POST", thread+"/messages", `{"text":"hello"}`, x...)
+		},
+		"POST /threads/{id}/stop":  func(x ...string) *reply { return h.raw("POST", thread+"/stop", "", x...) },
+		"GET /threads/{id}/events": func(x ...string) *reply { return h.raw("GET", thread+"/events", "", x...) },
+		"GET /memories":            func(x ...string) *reply { return h.raw("GET", "/memories", "", x...) },
+		"GET /memories/search":     func(x ...string) *reply { return h.raw("GET", "/memories/search?q=bins", "", x...) },
+		"GET /memories/{id}":       func(x ...string) *reply { return h.raw("GET", one, "", x...) },
 		"POST /memories": func(x ...string) *reply {
 			return h.raw("POST", "/memories", `{"text":"New `+string(agent.NewID())+`"}`, x...)
 		},
@@ -119,10 +131,11 @@ func TestAPIDoors(t *testing.T) {
 func TestAPIScopes(t *testing.T) {
 	h := openAPI(t)
 	for scope, may := range map[string][]string{
-		"read":   {"GET /memories", "GET /memories/search", "GET /memories/{id}"},
-		"chat":   {},
-		"memory": nil, // all there is at present
-		"admin":  nil,
+		"read": {"GET /memories", "GET /memories/search", "GET /memories/{id}", "GET /threads", "GET /threads/{id}", "GET /threads/{id}/messages", "GET /threads/{id}/events"},
+		"chat": {"GET /threads", "GET /threads/{id}", "GET /threads/{id}/messages", "GET /threads/{id}/events", "POST /threads", "POST /threads/{id}/messages", "POST /threads/{id}/stop"},
+		"memory": {"GET /memories", "GET /memories/search", "GET /memories/{id}", "POST /memories", "PATCH /memories/{id}", "DELETE /memories/{id}", "GET /forgettings",
+			"POST /forgettings/{id}/undo"},
+		"admin": nil,
 	} {
 		secret := string(h.token("t-"+scope, scope))
 		for name, try := range h.operations() {
@@ -134,10 +147,14 @@ func TestAPIScopes(t *testing.T) {
 				continue
 			}
 			r.is(403, "urn:ash:problem:insufficient-scope")
-			want := `Bearer realm="ash", error="insufficient_scope", scope="memory"`
-			if strings.HasPrefix(name, "GET /memories") {
-				want = `Bearer realm="ash", error="insufficient_scope", scope="read"`
+			narrowest := "memory"
+			switch {
+			case strings.HasPrefix(name, "GET /memories"), strings.HasPrefix(name, "GET /threads"):
+				narrowest = "read"
+			case strings.Contains(name, " /threads"):
+				narrowest = "chat"
 			}
+			want := `Bearer realm="ash", error="insufficient_scope", scope="` + narrowest + `"`
 			if got := r.header.Get("WWW-Authenticate"); got != want {
 				t.Errorf("%s, %s: %s", scope, name, got)
 			}

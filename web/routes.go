@@ -53,6 +53,7 @@ const (
 	stream                // stays open
 	download              // a form that is answered with more than fits into memory, for as long as it takes
 	program               // the API: a token instead of session and CSRF token
+	follow                // the same, and stays open
 	described             // what the API says of itself: for this machine without a token
 )
 
@@ -276,8 +277,11 @@ func apiRoutes(h *handlers.API) []route {
 	var list []route
 	for _, x := range h.Routes() {
 		k := program
-		if x.Open {
+		switch {
+		case x.Open:
 			k = described
+		case x.Stream:
+			k = follow
 		}
 		list = append(list, route{x.Method, x.Address(), k, x.Handle})
 	}
@@ -301,6 +305,7 @@ func (s *Server) register(r Routes, table []route) {
 		download: {limitBody(maxForm), s.sessions.open, guardForms, s.streaming},
 	}
 	if r.API != nil {
+		stacks[follow] = []echo.MiddlewareFunc{bearer(r.API.Tokens), limitBody(0), s.streaming}
 		stacks[program] = []echo.MiddlewareFunc{bearer(r.API.Tokens), limitBody(maxAPI), within(pageTimeout)}
 		stacks[described] = []echo.MiddlewareFunc{s.strangers(bearer(r.API.Tokens)), limitBody(0)}
 		s.echo.RouteNotFound(handlers.APIPrefix+"/*", r.API.NotFound, stacks[program]...)
@@ -308,7 +313,7 @@ func (s *Server) register(r Routes, table []route) {
 	}
 	for _, x := range table {
 		switch x.kind {
-		case open, door, program, described: // they ask for themselves, or need not
+		case open, door, program, follow, described: // they ask for themselves, or need not
 			s.public[x.method+" "+x.path] = true
 		}
 		s.echo.Add(x.method, x.path, x.handle, stacks[x.kind]...)

@@ -6,7 +6,9 @@ import (
 	"fmt"
 	"log/slog"
 	"net/netip"
+	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"ash/agent"
@@ -46,6 +48,9 @@ type Tokens struct {
 	limit *limiter
 	now   func() time.Time
 	log   *slog.Logger
+
+	mu       sync.Mutex
+	watchers map[agent.ID]chan struct{} // by token: closed when it is revoked
 }
 
 // New returns the tokens in a store.
@@ -56,7 +61,34 @@ func New(store Store, o Options) *Tokens {
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
-	return &Tokens{store: store, limit: newLimiter(o.Now), now: o.Now, log: o.Log}
+	return &Tokens{store: store, limit: newLimiter(o.Now), now: o.Now, log: o.Log, watchers: map[agent.ID]chan struct{}{}}
+}
+
+// Watch returns a channel that is closed when the token is revoked, at once when it is not usable: what is open for it has to end then.
+func (t *Tokens) Watch(ctx context.Context, token agent.ID) <-chan struct{} {
+	t.mu.Lock()
+	ended := t.watchers[token]
+	if ended == nil {
+		ended = make(chan struct{})
+		t.watchers[token] = ended
+	}
+	t.mu.Unlock()
+	// Watched first, looked at second: whatever ends the token in between closes the channel.
+	list, err := t.store.Tokens(ctx)
+	if err != nil || !slices.ContainsFunc(list, func(x Token) bool { return x.ID == token && x.Usable(t.now()) }) {
+		t.ended(token)
+	}
+	return ended
+}
+
+// ended closes what Watch returned for a token.
+func (t *Tokens) ended(token agent.ID) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if ended := t.watchers[token]; ended != nil {
+		close(ended)
+		delete(t.watchers, token)
+	}
 }
 
 // NewToken is what a token is made of.
@@ -121,6 +153,7 @@ func (t *Tokens) Revoke(ctx context.Context, idOrName string) (Token, error) {
 		if err := t.store.RevokeToken(ctx, x.ID, x.Revoked); err != nil {
 			return Token{}, err
 		}
+		t.ended(x.ID)
 		t.log.InfoContext(ctx, "an API token was revoked", "token", x.ID)
 		return x, nil
 	}

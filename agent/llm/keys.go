@@ -57,8 +57,8 @@ func NewKeys(env func(string) (string, bool)) *Keys {
 // CodeInvalid for something that cannot be a key.
 func (k *Keys) Paste(provider, key string) error {
 	key = strings.TrimSpace(key)
-	if err := checkKey(key); key != "" && err != nil {
-		return agent.Wrap(agent.CodeInvalid, err, "That does not look like a key: %v.", err)
+	if err := CheckKey(key); key != "" && err != nil {
+		return err
 	}
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -83,8 +83,11 @@ func (k *Keys) Origin(s Settings) KeyOrigin {
 	return origin
 }
 
-// key returns the key for a request, "" when none is needed. Errors are *Fault.
+// key returns the key for a request, "" when none is needed: the one lent for it before any of Ash's own. Errors are *Fault.
 func (k *Keys) key(ctx context.Context, s Settings) (string, error) {
+	if l, ok := agent.LentTo(ctx); ok {
+		return lentKey(l, s)
+	}
 	vault, pasted := k.known(s.Name)
 	switch {
 	case pasted != "":
@@ -100,6 +103,22 @@ func (k *Keys) key(ctx context.Context, s Settings) (string, error) {
 		return "", NewFault(FaultNoKey, "looked for "+strings.Join(keyVariables(s), " and "), nil)
 	}
 	return key, nil
+}
+
+// lentKey returns a key that was brought for this request, which no other provider gets; nor are Ash's own used in its place.
+func lentKey(l agent.Lent, s Settings) (string, error) {
+	if l.Provider != s.Name {
+		return "", NewFault(FaultNoKey, "the key that came with the request is for "+l.Provider, nil)
+	}
+	return l.Key(), nil
+}
+
+// CheckKey refuses with CodeInvalid what cannot be a key. The error does not repeat it.
+func CheckKey(key string) error {
+	if err := checkKey(key); err != nil {
+		return agent.Wrap(agent.CodeInvalid, err, "That does not look like a key: %v.", err)
+	}
+	return nil
 }
 
 func (k *Keys) known(provider string) (v Vault, pasted string) {

@@ -179,7 +179,7 @@ func ParseRef(s string) agent.ModelRef {
 
 // Pick implements agent.Models: the chain begins with ref and goes on with the order of fallback. "" is the
 // default model: the first of the order, or the offline model when nothing is set up.
-func (p *Providers) Pick(_ context.Context, ref string) (agent.Model, agent.ModelInfo, error) {
+func (p *Providers) Pick(ctx context.Context, ref string) (agent.Model, agent.ModelInfo, error) {
 	now := p.current.Load()
 	refs := now.order
 	switch {
@@ -200,6 +200,12 @@ func (p *Providers) Pick(_ context.Context, ref string) (agent.Model, agent.Mode
 			return nil, agent.ModelInfo{}, err
 		}
 		c.links = append(c.links, l)
+	}
+	if l, ok := agent.LentTo(ctx); ok { // nobody lent it for others to stand in
+		c.links = c.links[:1]
+		if own := c.links[0].provider.settings.Name; own != l.Provider {
+			return nil, agent.ModelInfo{}, agent.Errorf(agent.CodeInvalid, "The key that came with this message is for %s, but the model is one of %s.", l.Provider, own)
+		}
 	}
 	return c, c.links[0].info, nil
 }

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"log/slog"
+	"slices"
 	"time"
 
 	"ash/agent"
@@ -12,6 +13,7 @@ import (
 	"ash/agent/sandbox"
 	"ash/agent/tool/files"
 	"ash/agent/tool/shell"
+	"ash/agent/vault"
 	"ash/store"
 )
 
@@ -104,4 +106,22 @@ func (u undoer) Undoable(ctx context.Context, call agent.ID) bool {
 func (u undoer) Undone(ctx context.Context, call agent.ID) bool {
 	changes, err := u.Changes(ctx, call)
 	return err == nil && len(changes) > 0 && len(changes)%2 == 0
+}
+
+// secretValues are the exact values that must never be written: what the vault holds, and the keys that programs lent for a turn.
+type secretValues struct {
+	vault  *vault.Vault
+	engine *agent.Engine // nil until there is one
+}
+
+func (s *secretValues) Values() []string {
+	held := s.vault.Values()
+	if s.engine == nil {
+		return held
+	}
+	lent := s.engine.LentKeys()
+	if len(lent) == 0 {
+		return held
+	}
+	return slices.Concat(held, lent)
 }

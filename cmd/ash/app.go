@@ -178,9 +178,10 @@ func (a *app) start() {
 	a.mind.openNotes(ctx)
 	a.sizes = newSizes(a.store, a.log)
 	helping := &helpers{store: a.store, feed: a.feed}
+	secrets := &secretValues{vault: a.vault}
 	a.hands = newHands(material{
 		home: a.home, settings: func() config.Config { return a.config.Current().Config() },
-		store: a.store, private: privateTexts{a.book, a.mind}, vault: a.vault, mind: a.mind, attachments: a.files, helpers: helping, log: a.log, reach: a.reach,
+		store: a.store, private: privateTexts{a.book, a.mind}, vault: a.vault, secrets: secrets, mind: a.mind, attachments: a.files, helpers: helping, log: a.log, reach: a.reach,
 	})
 	a.veil.draw(a.hands.guard.Redact)
 	builder := prompt.New(prompt.Options{
@@ -198,7 +199,7 @@ func (a *app) start() {
 		Unlocks:  a.vault.Unlocks,
 		Logger:   a.log,
 	})
-	helping.engine = a.engine
+	helping.engine, secrets.engine = a.engine, a.engine
 	if n, err := a.engine.StopOrphans(context.Background()); err != nil || n > 0 {
 		a.log.Warn("helpers that nobody waits for any more were stopped", "helpers", n, "error", err)
 	}

@@ -48,7 +48,8 @@ type material struct {
 	settings    func() config.Config
 	store       *store.Store
 	private     policy.PrivateTexts
-	vault       *vault.Vault // its values are taken out of all that is written
+	vault       *vault.Vault  // its values are taken out of all that is written
+	secrets     guard.Secrets // taken out of all that is written
 	mind        *mind
 	attachments *attachment.Store
 	helpers     subagent.Helpers
@@ -58,7 +59,7 @@ type material struct {
 
 // newHands wires the tools.
 func newHands(m material) *hands {
-	h := &hands{guard: guard.New(guard.Options{Log: m.log, Secrets: m.vault})}
+	h := &hands{guard: guard.New(guard.Options{Log: m.log, Secrets: m.secrets})}
 	h.inspector = inspector{h.guard, m.store, m.log}
 	root := func(t agent.Thread) string { return threadRoot(t, m.settings()) }
 	h.policy = policy.New(policy.Options{

@@ -214,6 +214,7 @@ func (a *app) newAPI(tokens *access.Tokens) *handlers.API {
 	return handlers.NewAPI(handlers.APIParts{
 		Owner: a.owner.ID, Version: versionString(), Tokens: tokens, Facts: a.store, Entities: a.store,
 		Recall: apiSearch{a.mind}, Book: a.mind.book, Forgetter: a.mind.book, Requests: a.store,
+		Engine: a.engine, Conversations: a.store, Feed: a.feed, Watch: tokens,
 		Redact: a.hands.guard.Redact, Now: time.Now, Log: a.log,
 	})
 }
