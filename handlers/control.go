@@ -33,6 +33,7 @@ type Control struct {
 	Doors   ControlDoors                // nil: ash doors and ash pair find nothing
 	Reach   func() []string             // where other devices reach this server, the best first; nil: nowhere
 	Vault   ControlVault                // nil: there is none
+	Keyring ControlKeyring              // nil: there is none
 	// Kept has the settings follow what lies in the vault: secrets that were added, and that are gone. nil: they do not.
 	Kept func(ctx context.Context, kept, gone []string) error
 }

@@ -7,6 +7,7 @@ import (
 	"io"
 	"net/http"
 	"slices"
+	"strings"
 
 	"github.com/labstack/echo/v4"
 
@@ -21,6 +22,14 @@ import (
 type ControlVault interface {
 	Secrets
 	Verify(ctx context.Context) (map[string]error, error)
+}
+
+// ControlKeyring keeps the passphrase in the keyring of the desktop, so that Ash unlocks the vault when it starts.
+type ControlKeyring interface {
+	// On checks the passphrase, keeps it there, and switches the setting on. Errors: CodeDenied for a wrong one, CodeUnavailable where there is no keyring.
+	On(ctx context.Context, passphrase []byte) error
+	// Off takes it out of there, and switches the setting off.
+	Off(ctx context.Context) error
 }
 
 // The wire forms. Hidden things travel as bytes, so that they can be overwritten; Wipe does that.
@@ -198,6 +207,28 @@ func (h Control) vaultRoutes(g *echo.Group) {
 	if h.Vault != nil {
 		g.POST("/vault/:deed", h.vaultDo)
 	}
+	if h.Keyring != nil {
+		g.POST("/vault/keyring/on", h.keyring)
+		g.POST("/vault/keyring/off", h.keyring)
+	}
+}
+
+// keyring answers POST /vault/keyring/on, which takes the passphrase, and POST /vault/keyring/off.
+func (h Control) keyring(c echo.Context) error {
+	var in VaultRequest
+	defer in.Wipe()
+	err := readHidden(c, &in)
+	switch {
+	case err != nil:
+	case strings.HasSuffix(c.Path(), "/on"):
+		err = h.Keyring.On(c.Request().Context(), in.Passphrase)
+	default:
+		err = h.Keyring.Off(c.Request().Context())
+	}
+	if err != nil {
+		return err
+	}
+	return c.JSON(http.StatusOK, VaultAnswer{})
 }
 
 // vaultDo answers POST /vault/{deed}.

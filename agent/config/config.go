@@ -201,7 +201,7 @@ type Vault struct {
 	// Idle is 0 for never.
 	Idle time.Duration `key:"idle" default:"12h" min:"0s" max:"8760h" doc:"After this long without a use the vault locks itself. 0s never."`
 	// PassphraseFile is absolute, or "".
-	PassphraseFile string `key:"passphrase_file" unset:"none" sample:"/run/secrets/ash-vault" form:"path" doc:"File whose first line is the passphrase: Ash unlocks the vault with it when it starts. Only you may be able to read it (mode 0600), and it should not lie on the disk the vault lies on. A relative path stands in the home of Ash."`
+	PassphraseFile string `key:"passphrase_file" unset:"none" sample:"/run/user/1000/ash-vault" form:"path" doc:"File whose first line is the passphrase: Ash unlocks the vault with it when it starts. Only you may be able to read it (mode 0600), and it should not lie on the disk the vault lies on. A relative path stands in the home of Ash."`
 	Keyring        bool   `key:"keyring" default:"false" doc:"Ash unlocks the vault when it starts, with the passphrase that the keyring of your desktop keeps. To switch it on, run: ash vault keyring on."`
 }
 

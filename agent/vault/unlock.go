@@ -273,6 +273,7 @@ func (v *Vault) admit(ctx context.Context, k *keys, accept bool) error {
 	v.learn()
 	if opened && v.keys != nil {
 		v.unlocks.Add(1)
+		v.remark = ""
 		v.changed()
 	}
 	if v.keys == nil { // learning found a file that is not as it was left: a link, another owner

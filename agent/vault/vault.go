@@ -51,6 +51,9 @@ type Vault struct {
 	root  root  // with keys only
 	index *index
 	notes []string
+
+	remark string // see Remark; "" once it was unlocked
+
 	since time.Time // when it was unlocked
 	used  time.Time // last
 	run   time.Time // the same by the clock that only runs while the machine does
@@ -131,6 +134,7 @@ func (v *Vault) Close() error {
 // Status is what a person may see of a vault at any time. It names no secret.
 type Status struct {
 	Dir       string
+	ID        string // of the vault, from its root, which is believed only while it is unlocked; "" where there is none
 	Exists    bool
 	Unlocked  bool
 	Problem   string    // why it cannot be unlocked as it stands, with the command that helps; "" when all is well
@@ -154,6 +158,9 @@ func (v *Vault) Status(ctx context.Context) Status {
 		v.drop() // what would not be unlocked does not stay unlocked
 	}
 	if v.ready() != nil {
+		if v.remark != "" {
+			s.Notes = append(s.Notes, v.remark)
+		}
 		return s
 	}
 	s.Unlocked, s.Since, s.Secrets, s.Waiting = true, v.since, len(v.index.Entries), 0
@@ -185,6 +192,7 @@ func (v *Vault) inspect(ctx context.Context) (s Status, err error) {
 		s.Problem = agent.PublicOf(err)
 		return s, err
 	}
+	s.ID = r.Vault
 	s.Recovery, s.Serial, s.Encrypted = r.Recovery != ref{}, r.Serial, r.Recipient
 	all, err := v.disk.list()
 	if err != nil {

@@ -48,3 +48,10 @@ func (v *Vault) changed() {
 	close(v.next)
 	v.next = make(chan struct{})
 }
+
+// Remark keeps something that a person should know about a vault that did not unlock by itself: it is among the notes of Status until it is unlocked.
+func (v *Vault) Remark(text string) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	v.remark = text
+}

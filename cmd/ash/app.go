@@ -213,6 +213,7 @@ func (a *app) start() {
 	a.beside.Go(func() { a.useEmbedder(ctx) })
 	a.beside.Go(func() { a.minders(ctx) })
 	a.beside.Go(func() { a.watchVault(ctx) })
+	a.beside.Go(func() { a.unlockByItself(ctx) })
 	a.beside.Go(func() {
 		a.config.Follow(ctx, configPoll, func(err error) {
 			if err != nil {

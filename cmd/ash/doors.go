@@ -49,7 +49,7 @@ func (a *app) routes(address string) web.Routes {
 		Version: versionString(), Address: address,
 		Halt: a.hands.sandbox.Halt, Places: &places{home: a.home, config: a.config},
 		Memory: a.newRemembering(), Book: a.newMemories(), Tokens: tokens, Doctor: well,
-		Doors: a.doors, Reach: func() []string { return a.network.State().Reachable() }, Vault: a.vault, Kept: a.secretsKept,
+		Doors: a.doors, Reach: func() []string { return a.network.State().Reachable() }, Vault: a.vault, Kept: a.secretsKept, Keyring: a.keyring(),
 	}
 	mind := &handlers.Memory{
 		Frame: frame, Owner: a.owner.ID, Facts: a.store, Entities: a.store, Names: a.store, Totals: a.store, Recall: memorySearch{a.mind},

@@ -40,7 +40,7 @@ and what is unlocked already asks for no passphrase.`,
 		vaultRotateCommand(s), vaultConfirmCommand(s), vaultRevertCommand(s), vaultBindCommand(s), vaultDeleteCommand(s),
 		vaultImportCommand(s), vaultExportCommand(s),
 		vaultPassphraseCommand(s), vaultPhraseCommand(s), vaultRecoverCommand(s), vaultIdentityCommand(s),
-		vaultAcceptCommand(s), vaultRepairCommand(s), vaultLogCommand(s),
+		vaultAcceptCommand(s), vaultRepairCommand(s), vaultLogCommand(s), vaultKeyringCommand(s),
 	)
 	return cmd
 }
