@@ -101,8 +101,15 @@ func (d *Doors) budgets(ctx context.Context, by Arrival) ([]string, error) {
 			return nil, err
 		}
 	}
+	if behindProxy(by.From) {
+		return []string{keyEverybody}, nil
+	}
 	return []string{fromKey(by.From), keyEverybody}, nil
 }
+
+// behindProxy reports whether an address is not whoever asks: what comes from this machine's own address and not from this machine
+// came through a proxy here. One stranger behind it must not cost all others their attempts, so only what all strangers share counts.
+func behindProxy(from netip.Addr) bool { return !from.IsValid() || from.Unmap().IsLoopback() }
 
 func fromKey(from netip.Addr) string { return keyFrom + network(from).String() }
 

@@ -43,9 +43,13 @@ func TestTenThousandGuesses(t *testing.T) {
 		next  func(p *porch) func(int) access.Arrival
 		least time.Duration
 	}{
-		"one address":                       {func(*porch) func(int) access.Arrival { return func(int) access.Arrival { return access.Arrival{From: stranger} } }, 400 * day},
-		"an address of its own each time":   {func(*porch) func(int) access.Arrival { return many }, 6 * day},
-		"this machine":                      {func(*porch) func(int) access.Arrival { return func(int) access.Arrival { return access.Arrival{Here: true} } }, 6 * day},
+		"one address": {func(*porch) func(int) access.Arrival {
+			return func(int) access.Arrival { return access.Arrival{From: stranger} }
+		}, 400 * day},
+		"an address of its own each time": {func(*porch) func(int) access.Arrival { return many }, 6 * day},
+		"this machine": {func(*porch) func(int) access.Arrival {
+			return func(int) access.Arrival { return access.Arrival{Here: true} }
+		}, 6 * day},
 		"a network of IPv6":                 {func(*porch) func(int) access.Arrival { return sameNetwork }, 400 * day},
 		"a device that was signed in":       {formerly, 400 * day},
 		"a device, the server restarting":   {formerly, 400 * day},
@@ -123,6 +127,34 @@ func TestStrangersKeepNobodyOut(t *testing.T) {
 	p.pass(time.Minute)
 	if got := p.try(good, access.Arrival{From: netip.MustParseAddr("10.9.9.9")}); got != (access.Refused{}) {
 		t.Errorf("a new device, when the strangers rest for a minute: %+v", got)
+	}
+}
+
+// TestProxyIsNobody: who comes through a proxy on this machine shares its address with strangers, and pays only what all strangers share.
+func TestProxyIsNobody(t *testing.T) {
+	p := doors(t)
+	p.set(good)
+	proxy := access.Arrival{From: netip.MustParseAddr("::ffff:127.0.0.1")}
+	took := p.siege(60, func(int) access.Arrival { return proxy })
+	if took < 30*time.Minute {
+		t.Errorf("60 guesses take %v", took)
+	}
+	got := p.guess(proxy)
+	if got.Looked || got.Wait > time.Minute {
+		t.Errorf("the owner behind the same proxy: %+v", got)
+	}
+	p.pass(got.Wait)
+	p.in(proxy)
+	for range 10 {
+		_, _, _ = p.Claim(t.Context(), "AAAA-AAAA", proxy)
+	}
+	offer, err := p.Offer(t.Context())
+	p.ok(err)
+	if got := p.refusedCode(offer.Code, proxy.From); got.Looked {
+		t.Error("a code does not wait")
+	}
+	if _, _, err := p.Claim(t.Context(), string(offer.Link), proxy); err != nil {
+		t.Errorf("a link waits: %v", err)
 	}
 }
 

@@ -148,15 +148,17 @@ func (d *Doors) Claim(ctx context.Context, codeOrLink string, a Arrival) (Claim,
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.sweep()
-	from := p.entry(fromKey(a.From))
 	now := p.now()
-	if wait := from.Until.Sub(now); wait > 0 {
-		return Claim{}, "", &Refused{Wait: wait}
-	}
-	if !p.fits(codeOrLink) {
-		wait := pairingPace.fail(from, now)
-		d.log.WarnContext(ctx, "a pairing code was refused", "from", address(a.From), "wait", wait)
-		return Claim{}, "", &Refused{Looked: true, Wait: wait}
+	if !p.fitsLink(codeOrLink) { // nobody guesses 128 bits, so a link never waits for what others behind the same address tried
+		from := p.entry(fromKey(a.From))
+		if wait := from.Until.Sub(now); wait > 0 {
+			return Claim{}, "", &Refused{Wait: wait}
+		}
+		if !p.fitsCode(codeOrLink) {
+			wait := pairingPace.fail(from, now)
+			d.log.WarnContext(ctx, "a pairing code was refused", "from", address(a.From), "wait", wait)
+			return Claim{}, "", &Refused{Looked: true, Wait: wait}
+		}
 	}
 	a.Name, a.Agent = deviceName(a.Name, a.Agent), cutAgent(a.Agent)
 	secret := NewSecret()
@@ -177,19 +179,23 @@ func (d *Doors) Claim(ctx context.Context, codeOrLink string, a Arrival) (Claim,
 	return c.Claim, secret, nil
 }
 
-// fits reports whether a text is the code or the link of the open offer.
-func (p *pairing) fits(text string) bool {
+// fitsLink reports whether a text is the link of the open offer.
+func (p *pairing) fitsLink(text string) bool {
 	text, ok := spelling(text)
 	if !ok || p.offer == nil {
 		return false
 	}
 	sum := sha256.Sum256([]byte(text))
-	if subtle.ConstantTimeCompare(sum[:], p.offer.link[:]) == 1 {
-		return true
-	}
-	if len(text) != codeChars || p.offer.wrong >= maxWrongCodes {
+	return subtle.ConstantTimeCompare(sum[:], p.offer.link[:]) == 1
+}
+
+// fitsCode reports whether a text is the code of the open offer, and counts it when it is not.
+func (p *pairing) fitsCode(text string) bool {
+	text, ok := spelling(text)
+	if !ok || len(text) != codeChars || p.offer == nil || p.offer.wrong >= maxWrongCodes {
 		return false
 	}
+	sum := sha256.Sum256([]byte(text))
 	if subtle.ConstantTimeCompare(sum[:], p.offer.code[:]) == 1 {
 		return true
 	}

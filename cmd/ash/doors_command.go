@@ -217,7 +217,7 @@ is paired, Ash opens no door to the network.`,
 				if err := l.call(cmd.Context(), http.MethodPost, "/doors/reset", struct{}{}, nil); err != nil {
 					return err
 				}
-				return say(cmd, "The doors are reset. Set a passphrase with: ash doors passphrase\n")
+				return say(cmd, "The doors are reset: no passphrase, no devices. Whoever has to sign in cannot until you set a passphrase: ash doors passphrase\n")
 			})
 		},
 	}
