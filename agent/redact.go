@@ -46,6 +46,17 @@ func (e *Engine) fail(err error) *Failure {
 	return &f
 }
 
+// redactAttempt takes secrets out of what a server said when it failed.
+func (e *Engine) redactAttempt(a *Attempt) *Attempt {
+	if a == nil || a.Failed == nil {
+		return a
+	}
+	clean, failed := *a, *a.Failed
+	failed.Public = e.redact(failed.Public)
+	clean.Failed = &failed
+	return &clean
+}
+
 // redactParts returns parts without secrets, for their first write; parts itself stays as it is.
 func (e *Engine) redactParts(parts []Part) []Part {
 	if e.Redact == nil {

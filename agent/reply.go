@@ -132,7 +132,7 @@ func (w *replyWriter) take(d Delta) (err error) {
 	case DeltaStop:
 		w.message.Stop = d.Stop
 	case DeltaAttempt:
-		w.opening.tell(ProgressEvent{Message: w.message.ID, Attempt: d.Attempt})
+		w.opening.tell(ProgressEvent{Message: w.message.ID, Attempt: w.engine.redactAttempt(d.Attempt)})
 	case DeltaSource:
 		w.message.Model = d.Model.Ref
 	}

@@ -36,8 +36,10 @@ type Config struct {
 	Admission func() Admission
 	// Certified says that what is served by TLS has a certificate that browsers trust, so that they may insist on it from then on.
 	Certified bool
-	Log       *slog.Logger
-	Routes    Routes
+	// Mask takes the vault's values out of a text; nil: there are none.
+	Mask   func(text string) string
+	Log    *slog.Logger
+	Routes Routes
 	// Ready says why Ash cannot work at present; nil means it can.
 	Ready func(context.Context) error
 	// Stopping is called once, after the listeners are closed and while streams are still open:
@@ -89,6 +91,7 @@ func build(cfg Config, table func(*Server, Routes) []route) (*Server, error) {
 	e.Logger.SetOutput(io.Discard) // everything is logged through slog
 	e.Use(
 		identify,
+		masked(cfg.Mask),
 		access(cfg.Log),
 		recovering(cfg.Log),
 		s.protect,

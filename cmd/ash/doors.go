@@ -21,7 +21,7 @@ import (
 func (a *app) server(address string) (*web.Server, error) {
 	return web.New(web.Config{
 		Home: a.home, Log: a.log, Routes: a.routes(address),
-		Doors: a.doors, Admission: a.network.admission,
+		Doors: a.doors, Admission: a.network.admission, Mask: a.hands.guard.Mask,
 		Ready:    a.ready,
 		Stopping: a.rest,
 	})

@@ -296,7 +296,7 @@ func TestNoCanaryIsLeftAnywhere(t *testing.T) {
 	if testing.Short() {
 		t.Skip("leads some two hundred turns with the real program")
 	}
-	count := number(t, "ASH_CANARIES", 16, 1000)
+	count := number(t, "ASH_CANARIES", 8, 1000)
 	r := rand.New(rand.NewPCG(uint64(time.Now().UnixNano()), 1))
 	var all []*canary
 	for n := range count {
@@ -359,4 +359,16 @@ func TestNoCanaryIsLeftAnywhere(t *testing.T) {
 	again := visit(t, p)
 	b.url, b.client, b.token = again.url, again.client, again.token
 	look("after a kill")
+	b.post("/vault/unlock", url.Values{"passphrase": {string(passphrase)}, "back": {"/chat"}})
+	asked := len(m.asked())
+	for _, thread := range threads[:min(4, len(threads))] {
+		b.say(thread, "And what did I say before?")
+	}
+	if len(m.asked()) == asked {
+		t.Error("the model was not asked again after unlocking")
+	}
+	if said, err := h.command("memory", "export", filepath.Join(h.path, "export.zip")).CombinedOutput(); err != nil {
+		t.Errorf("ash memory export: %v %s", err, said)
+	}
+	look("unlocked again, and exported")
 }

@@ -5,5 +5,5 @@
 // that a tool reads. Then the database with its log, the program's log, temporary files, every event and page that was sent, the exports and every request to the
 // model are searched for each value, plain and in the encodings that one meets, with the vault unlocked, locked, and after a kill.
 //
-// ASH_CANARIES says how many there are: 16 unless told, 100 for the full run. There is no code here but tests, and they need Linux.
+// ASH_CANARIES says how many there are: 8 unless told, 100 for the full run. There is no code here but tests, and they need Linux.
 package canaries
