@@ -209,9 +209,11 @@ func (t *tab) showEvent(e agent.Envelope) error {
 	case agent.ErrorEvent:
 		return t.render(components.StreamNotice(components.Failed(ev.Failure)))
 	case agent.SpendEvent:
-		return t.render(components.StreamNotice(components.Notice{
-			Kind: components.NoticeInfo, Text: ev.Text, Link: &components.Link{Label: "Spending", URL: "/settings/spending"},
-		}))
+		notice := components.Notice{Kind: components.NoticeInfo, Text: ev.Text}
+		if ev.Reached { // it stays until it is closed; what is only near leaves by itself
+			notice.Link = &components.Link{Label: "Spending", URL: "/settings/spending"}
+		}
+		return t.render(components.StreamNotice(notice))
 	case agent.TurnEvent:
 		return t.showTurn(ev.Turn)
 	}

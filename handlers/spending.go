@@ -104,7 +104,7 @@ func zoneWords(now time.Time) string {
 
 func presentCap(a spend.Allowance) components.SpendCap {
 	title := map[spend.Cap]string{
-		spend.CapDay: "Today", spend.CapMonth: "This month", spend.CapThread: "This conversation", spend.CapBackground: "Background work today",
+		spend.CapDay: "Today", spend.CapMonth: "This month", spend.CapThread: "This conversation", spend.CapBackground: "Background, today",
 	}[a.Cap]
 	return components.SpendCap{Title: title, Limit: a.Limit, Raised: a.Raised, Spent: a.Spent, Near: a.Near(), Reached: a.Limit > 0 && a.Left() <= 0}
 }

@@ -133,9 +133,9 @@ type Refusal struct {
 // Error implements error with the words for the person.
 func (r *Refusal) Error() string {
 	if r.Left() <= 0 {
-		return fmt.Sprintf("%s of %s is reached: %s is spent. %s", capital(r.Cap.Name()), Dollars(r.Allowed()), Dollars(r.Spent), r.ends())
+		return fmt.Sprintf("%s of %s is reached, with %s spent. %s", capital(r.Cap.Name()), Dollars(r.Allowed()), Dollars(r.Spent), r.ends())
 	}
-	return fmt.Sprintf("This would pass %s of %s: %s is spent or set aside, and an answer may cost %s or more. %s",
+	return fmt.Sprintf("This would go beyond %s of %s. %s is spent or set aside, and an answer may cost %s or more. %s",
 		r.Cap.Name(), Dollars(r.Allowed()), Dollars(r.Spent), Dollars(r.Needs), r.ends())
 }
 

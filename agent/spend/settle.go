@@ -111,9 +111,9 @@ func (b *Book) tell(ctx context.Context, a Allowance, level Level, c Call) {
 		return
 	}
 	event := agent.SpendEvent{Cap: string(a.Cap), Reached: level == LevelReached}
-	event.Text = capital(a.Cap.Name()) + " of " + Dollars(a.Allowed()) + " is nearly used up: " + Dollars(a.Spent) + " is spent. " + a.ends()
+	event.Text = capital(a.Cap.Name()) + " of " + Dollars(a.Allowed()) + " is nearly used up, with " + Dollars(a.Spent) + " spent. " + a.ends()
 	if event.Reached {
-		event.Text = "Background work has stopped: it would pass " + a.Cap.Name() + " of " + Dollars(a.Allowed()) + ". "
+		event.Text = "Background work has stopped. It would go beyond " + a.Cap.Name() + " of " + Dollars(a.Allowed()) + ". "
 		if a.Cap == CapBackground {
 			event.Text += "Conversations go on. "
 		}

@@ -19,9 +19,17 @@ type SpendCap struct {
 // words is the amount beside the bar.
 func (c SpendCap) words() string {
 	if c.Limit == 0 {
-		return Money(c.Spent) + ", no cap"
+		return cents(c.Spent) + ", no cap"
 	}
-	return Money(c.Spent) + " of " + Money(c.Limit+c.Raised)
+	return cents(c.Spent) + " of " + cents(c.Limit+c.Raised)
+}
+
+// cents writes an amount of a cap, to the cent where it has one.
+func cents(m agent.MicroDollars) string {
+	if m > 0 && m < 10_000 {
+		return Money(m)
+	}
+	return "$" + strconv.FormatFloat(float64(m)/1e6, 'f', 2, 64)
 }
 
 // width is how much of the bar is filled, of a hundred.

@@ -105,7 +105,7 @@ func CapBar(c SpendCap) templ.Component {
 				return templ_7745c5c3_Err
 			}
 			var templ_7745c5c3_Var7 string
-			templ_7745c5c3_Var7, templ_7745c5c3_Err = templ.JoinStringErrs(Money(c.Raised))
+			templ_7745c5c3_Var7, templ_7745c5c3_Err = templ.JoinStringErrs(cents(c.Raised))
 			if templ_7745c5c3_Err != nil {
 				return templ.Error{Err: templ_7745c5c3_Err, FileName: `views/components/spend.templ`, Line: 19, Col: 36}
 			}
@@ -382,7 +382,7 @@ func RaiseCap(r Raise) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 30, "\"></span> <button class=\"btn primary\">Allow once and go on</button></div></form><form method=\"post\" action=\"")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 30, "\"></span> <button class=\"btn go\">Allow and go on</button></div></form><form method=\"post\" action=\"")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
