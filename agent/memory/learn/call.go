@@ -66,7 +66,7 @@ func (r *pass) byModel(ctx context.Context, tries int) (f found, asked bool, err
 	text, ref, usage, err := r.l.ask(ctx, model, info, prompt)
 	r.run.Model, r.run.Usage = ref, r.run.Usage.Add(usage)
 	if err != nil {
-		if tries+1 < maxTries || ctx.Err() != nil {
+		if tries+1 < maxTries || ctx.Err() != nil || agent.CodeOf(err) == agent.CodeLocked { // a locked vault is no model that fails
 			return f, false, err
 		}
 		r.run.Failure = &agent.Failure{Code: agent.CodeOf(err), Public: agent.PublicOf(err)}

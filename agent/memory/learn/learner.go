@@ -12,8 +12,9 @@ import (
 )
 
 const (
-	takenUp   = 200              // conversations that are taken up after a start
-	busyAgain = 30 * time.Second // before a busy model is asked for again
+	takenUp    = 200              // conversations that are taken up after a start
+	lockedPace = 3                // as after so many tries, a locked vault is looked at again
+	busyAgain  = 30 * time.Second // before a busy model is asked for again
 )
 
 // errStirred ends a run because somebody writes.
@@ -188,6 +189,8 @@ func (l *Learner) attempt(ctx context.Context, thread agent.ID) {
 	case ctx.Err() != nil:
 	case errors.Is(cause, errStirred), agent.CodeOf(err) == agent.CodeConflict: // somebody writes, or changed what would be changed
 		l.queue[thread] = &waiting{due: time.Now().Add(l.idle()), tries: w.tries}
+	case agent.CodeOf(err) == agent.CodeLocked: // the model's key lies in the vault: that may take days, and is no failure of anything
+		l.queue[thread] = &waiting{due: time.Now().Add(l.backoff(lockedPace)), tries: w.tries}
 	case agent.CodeOf(err) == agent.CodeNotFound: // the conversation is gone
 	case err != nil:
 		l.queue[thread] = &waiting{due: time.Now().Add(l.backoff(w.tries)), tries: w.tries + 1}

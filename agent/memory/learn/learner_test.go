@@ -126,6 +126,34 @@ func TestBacksOff(t *testing.T) {
 	})
 }
 
+// TestLockedVault keeps the key away for two days, which is no failure: nothing is given up, and the model is asked once the vault is unlocked.
+func TestLockedVault(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := newHouse()
+		begun, tries := time.Now(), 0
+		h.answer = func(context.Context, agent.Prompt) (string, error) {
+			tries++
+			if time.Since(begun) < 48*time.Hour {
+				return "", agent.Errorf(agent.CodeLocked, "The vault is locked.")
+			}
+			return `{}`, nil
+		}
+		l, stop := live(t, h, nil)
+		defer stop()
+		l.Rested(h.say("", "Remember that I like tea."))
+		time.Sleep(47 * time.Hour)
+		synctest.Wait()
+		if tries < 7 || tries > 48*60/8+1 || h.count() != 0 {
+			t.Errorf("%d tries, %d runs while it was locked", tries, h.count())
+		}
+		time.Sleep(2 * time.Hour)
+		synctest.Wait()
+		if h.count() != 1 || h.runs[0].Failure != nil || h.texts() != "I like tea" {
+			t.Errorf("%d runs, %q", h.count(), h.texts())
+		}
+	})
+}
+
 // TestLongTurns rests in the middle of a turn that takes an hour: that costs no try.
 func TestLongTurns(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
