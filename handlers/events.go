@@ -74,7 +74,7 @@ func (h *Events) serve(c echo.Context, thread agent.ID) error {
 	for batch := range h.Feed.Subscribe(tab.ctx, thread, since) {
 		err := tab.show(batch)
 		if tab.ctx.Err() != nil {
-			return nil // the reader left: nobody is there to be told
+			return tab.left(out)
 		}
 		if err != nil {
 			h.Log.ErrorContext(tab.ctx, "event could not be shown", "thread", thread, "error", err)
@@ -85,9 +85,18 @@ func (h *Events) serve(c echo.Context, thread agent.ID) error {
 		}
 	}
 	if tab.ctx.Err() != nil {
-		return nil // the reader left
+		return tab.left(out)
 	}
 	return out.Send("", "ash:bye", []byte("{}"))
+}
+
+// left ends a stream whose context has ended: the reader left and there is nobody to be told, or the device was signed out, and the
+// page is told that.
+func (t *tab) left(out *sse.Writer) error {
+	if !errors.Is(context.Cause(t.ctx), ErrSignedOut) {
+		return nil
+	}
+	return out.Send("", "ash:out", []byte("{}"))
 }
 
 // tab is one open stream: what its page shows of the replies being written.

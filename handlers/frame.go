@@ -135,6 +135,12 @@ func (f *Frame) Problem(c echo.Context, p Problem) error {
 		c.Response().Header().Set("HX-Reswap", "none") // the notice addresses its place itself
 		return render(c, p.Status, components.ErrorFragment(failure))
 	}
+	if p.Status == http.StatusUnauthorized { // a stranger: nothing of the house is shown
+		if !strings.Contains(c.Request().Header.Get(echo.HeaderAccept), "text/html") {
+			return c.String(p.Status, p.Public+"\n")
+		}
+		return render(c, p.Status, pages.NotSignedIn{Page: f.bare(c, "Not signed in"), Public: p.Public}.Show())
+	}
 	page := layouts.Page{Title: http.StatusText(p.Status), Theme: f.theme(), CSRF: Token(c)}
 	failed := pages.Failure{Page: page, Status: p.Status, Public: p.Public, Trace: p.RequestID}
 	failed.Next, failed.URL = wayBack(c.Request().URL.Path)

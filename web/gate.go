@@ -85,7 +85,7 @@ func peer(r *http.Request) netip.Addr {
 // never on whether there is something at its address.
 func (s *Server) turnAway(c echo.Context) error {
 	r := c.Request()
-	if !safe(r.Method) || !asksForPage(r) {
+	if r.Method != http.MethodGet && r.Method != http.MethodHead || !asksForPage(r) {
 		return errNotSignedIn(c)
 	}
 	if r.Header.Get("Sec-Fetch-Site") == "cross-site" {

@@ -27,5 +27,11 @@ type PairWait struct {
 	Problem string // how it ended without a session
 }
 
+// NotSignedIn answers somebody who wants to do something and is not in.
+type NotSignedIn struct {
+	layouts.Page
+	Public string // what happened, and what to do
+}
+
 // DoorsClosed says to a device of the network that Ash cannot be reached from there any more.
 type DoorsClosed struct{ layouts.Page }

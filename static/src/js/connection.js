@@ -1,5 +1,6 @@
 // Whether the server is there. The stream tells at once when it breaks; for a
 // connection that dies in silence the page asks when it matters.
+import { signedOut } from "./net.js";
 import { phrase } from "./phrases.js";
 
 const stream = () => document.getElementById("stream");
@@ -120,6 +121,8 @@ export function connection() {
   on("htmx:sse:error", lost);
   on("htmx:sse:before:message", () => { alive = Date.now(); if (state !== "on") back(); });
   on("ash:bye", lost);
+  on("ash:out", signedOut);
+  on("htmx:response:error", (e) => { if (e.detail.ctx?.response?.status === 401) signedOut(); });
   on("htmx:after:swap", mark);
 
   // The extension retries only what was open once: the first attempt is ours to repeat.
