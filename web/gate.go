@@ -112,5 +112,5 @@ func asksForPage(r *http.Request) bool {
 		return false
 	}
 	accept := r.Header.Get(echo.HeaderAccept)
-	return accept == "" || strings.Contains(accept, "text/html")
+	return accept == "" || strings.Contains(accept, "text/html") && !strings.Contains(accept, "text/event-stream")
 }

@@ -118,7 +118,7 @@ export function connection() {
   on("htmx:sse:after:connection", unseen);
   on("ash:turn", unseen);
   on("visibilitychange", () => (document.hidden ? unseen() : wake()));
-  on("htmx:sse:error", lost);
+  on("htmx:sse:error", (e) => (e.detail.status === 401 ? signedOut() : lost()));
   on("htmx:sse:before:message", () => { alive = Date.now(); if (state !== "on") back(); });
   on("ash:bye", lost);
   on("ash:out", signedOut);

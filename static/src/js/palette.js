@@ -54,6 +54,7 @@ function menus() {
 }
 
 export function dialogs() {
+  if (!palette()) return; // a page for somebody who is not in
   for (const k of document.querySelectorAll("[data-mod]")) k.textContent = (mac ? "⌘" : "Ctrl ") + k.dataset.mod;
   document.addEventListener("keydown", (e) => {
     if (e.key.toLowerCase() === "k" && (mac ? e.metaKey : e.ctrlKey) && !e.shiftKey && !e.altKey) {
