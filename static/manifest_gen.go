@@ -8,7 +8,7 @@ func hashed(name string) string {
 	case "app.css":
 		return "app-1051078bcb.css"
 	case "app.js":
-		return "app-f8665c9602.js"
+		return "app-ff6f4356b4.js"
 	case "geist-mono.woff2":
 		return "geist-mono-684ad5b531.woff2"
 	case "geist.woff2":
@@ -28,8 +28,8 @@ func find(file string) (asset, bool) {
 	switch file {
 	case "app-1051078bcb.css":
 		return asset{media: "text/css; charset=utf-8", etag: "1051078bcb", gzip: true, brotli: true}, true
-	case "app-f8665c9602.js":
-		return asset{media: "text/javascript; charset=utf-8", etag: "f8665c9602", gzip: true, brotli: true}, true
+	case "app-ff6f4356b4.js":
+		return asset{media: "text/javascript; charset=utf-8", etag: "ff6f4356b4", gzip: true, brotli: true}, true
 	case "geist-mono-684ad5b531.woff2":
 		return asset{media: "font/woff2", etag: "684ad5b531", gzip: false, brotli: false}, true
 	case "geist-19f9c92546.woff2":
