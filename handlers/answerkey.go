@@ -2,7 +2,6 @@ package handlers
 
 import (
 	"context"
-	"net/http"
 
 	"github.com/labstack/echo/v4"
 
@@ -33,8 +32,11 @@ func (h *Messages) Unlock(c echo.Context) error {
 			return h.Vault.notOpened(c, chatPath(n.Thread)+"#m-"+string(n.ID), err)
 		}
 		form := unlockIn(n.Message, Token(c), h.Vault.Secrets.Status(c.Request().Context()))
+		if at, err := line(c, "at", 40); err == nil && plainID(at) {
+			form.Key = at
+		}
 		form.Problem = agent.PublicOf(err)
-		return render(c, http.StatusUnprocessableEntity, components.UnlockForm(form))
+		return refusedInPlace(c, "unlock-"+form.Key, components.UnlockForm(form))
 	}
 	return h.takeUp(c, n)
 }
@@ -66,7 +68,7 @@ func (h *Messages) Key(c echo.Context) error {
 	case theirs(err) && ByHTMX(c):
 		form := h.keyIn(ctx, n.Message, Token(c))
 		form.Problem = agent.PublicOf(err)
-		return render(c, http.StatusUnprocessableEntity, components.KeyInPlace(form))
+		return refusedInPlace(c, "keyed-"+form.Key, components.KeyInPlace(form))
 	}
 	return err
 }
@@ -78,7 +80,7 @@ func (h *Messages) takeUp(c echo.Context, n agent.Node) error {
 	if err != nil {
 		return err
 	}
-	if t.Head == n.ID {
+	if t.Head == n.ID && n.State == agent.MessageFailed {
 		if _, err := h.Turns.Continue(ctx, n.Thread); err != nil && agent.CodeOf(err) != agent.CodeConflict {
 			return err
 		}
@@ -88,7 +90,7 @@ func (h *Messages) takeUp(c echo.Context, n agent.Node) error {
 
 // help puts into a failed answer what would help it.
 func (h *Frame) help(ctx context.Context, m *components.Message, n agent.Message, token string) {
-	if h.Keys == nil || n.State != agent.MessageFailed || n.Error == nil || !m.Head {
+	if n.State != agent.MessageFailed || n.Error == nil || !m.Head {
 		return
 	}
 	unlock, key := h.Keys.Helps(ctx, n.Error.Code, n.Model.Provider)
@@ -103,9 +105,24 @@ func (h *Frame) help(ctx context.Context, m *components.Message, n agent.Message
 }
 
 func unlockIn(n agent.Message, token string, s vault.Status) components.Unlock {
-	return components.Unlock{
+	form := components.Unlock{
 		Key: components.Short(n.ID), To: messagePath(n, "unlock"), Label: "Unlock and answer", Inside: true, Phrase: s.Recovery, CSRF: token,
 	}
+	if n.State != agent.MessageFailed {
+		form.Label = "Unlock and go on"
+	}
+	return form
+}
+
+// unlock is the form in the card of a call that waits for the vault; nil when there is nothing to unlock.
+func (k *KeyKeeper) unlock(ctx context.Context, call agent.ToolCall, token string) *components.Unlock {
+	s := k.Secrets.Status(ctx)
+	if !s.Exists || s.Unlocked || s.Problem != "" {
+		return nil
+	}
+	form := unlockIn(agent.Message{ID: call.Message, Thread: call.Thread}, token, s)
+	form.Key = components.Short(call.ID)
+	return &form
 }
 
 func (h *Frame) keyIn(ctx context.Context, n agent.Message, token string) components.KeyForm {

@@ -34,6 +34,9 @@ func (p presenter) call(c agent.ToolCall) components.Call {
 			out.Title = "A question for you"
 		}
 	}
+	if c.State == agent.CallWaiting && c.Locked && p.unlock != nil {
+		out.Unlock = p.unlock(c)
+	}
 	if c.State == agent.CallWaiting && !c.Question && !c.Locked {
 		out.Fields = fields(c.Arguments)
 	}

@@ -225,8 +225,22 @@ func (t *tab) showEvent(e agent.Envelope) error {
 		return t.render(components.StreamNotice(notice))
 	case agent.TurnEvent:
 		return t.showTurn(ev.Turn)
+	case agent.VaultEvent:
+		return t.showVault()
 	}
 	return nil
+}
+
+// showVault says whether the vault is open. Forms that ask for its passphrase stay: what waits for it goes on by itself.
+func (t *tab) showVault() error {
+	if t.Lock == nil {
+		return nil
+	}
+	mark, err := t.Lock(t.ctx)
+	if err != nil {
+		return err
+	}
+	return t.render(components.StreamVault(mark))
 }
 
 func (t *tab) append(target string, swap components.Swap, fragment string) {

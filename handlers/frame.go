@@ -66,8 +66,10 @@ type Frame struct {
 	// Proposals counts the changes of memory that wait for the person; nil: there is no memory.
 	Proposals func(ctx context.Context) (int, error)
 	Keys      *KeyKeeper // nil: a failed answer is not helped with keys
-	Now       func() time.Time
-	Zone      *time.Location // of the times shown
+	// Lock tells every page how the vault is; nil: there is none.
+	Lock func(ctx context.Context) (components.VaultMark, error)
+	Now  func() time.Time
+	Zone *time.Location // of the times shown
 }
 
 // page fills the document's frame. stream is the address of the page's event
@@ -80,6 +82,11 @@ func (f *Frame) page(c echo.Context, title string, section layouts.Section, stre
 		return p, err
 	}
 	p.Waiting = waiting
+	if f.Lock != nil {
+		if p.Lock, err = f.Lock(c.Request().Context()); err != nil {
+			return p, err
+		}
+	}
 	if stream != "" {
 		p.Stream = stream + "?since=" + since.String()
 	}
@@ -105,11 +112,17 @@ func (f *Frame) waiting(ctx context.Context) (int, error) {
 
 // present returns the maker of views' structs for this request.
 func (f *Frame) present(c echo.Context) presenter {
-	return presenter{
+	p := presenter{
 		markdown: f.Markdown, zone: f.Zone, token: Token(c), model: defaultModel(f.Settings()),
 		helpers: helpers{ctx: c.Request().Context(), reader: f.Reader, undoer: f.Undoer},
-		help:    func(m *components.Message, n agent.Message) { f.help(c.Request().Context(), m, n, Token(c)) },
 	}
+	if f.Keys != nil {
+		p.help = func(m *components.Message, n agent.Message) { f.help(c.Request().Context(), m, n, Token(c)) }
+		p.unlock = func(call agent.ToolCall) *components.Unlock {
+			return f.Keys.unlock(c.Request().Context(), call, Token(c))
+		}
+	}
+	return p
 }
 
 // render writes components as one answer. They are rendered whole first, so
@@ -122,6 +135,12 @@ func render(c echo.Context, status int, parts ...templ.Component) error {
 		}
 	}
 	return c.HTMLBlob(status, b.Bytes())
+}
+
+// refusedInPlace answers a refused form with the form, and what was wrong in it. id is of the page's making and needs no quotes.
+func refusedInPlace(c echo.Context, id string, form templ.Component) error {
+	c.Response().Header().Set("HX-Reswap", "none") // the fragment addresses its place itself; of other refusals pages show no content
+	return render(c, http.StatusUnprocessableEntity, components.StreamComponent(id, components.SwapReplace, form))
 }
 
 // Problem answers a failed request: with JSON to a program that asked for it, with

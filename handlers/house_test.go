@@ -139,6 +139,7 @@ func (h *house) serve(events *feed.Feed, files *attachment.Store, owner agent.ID
 		Frame: frame, Secrets: h.vault, Config: h.config, Notes: handlers.PhraseFile(filepath.Join(h.home, "recovery-phrase.json")),
 		Accesses: &vault.FileLog{Path: filepath.Join(h.home, "logs", "vault.jsonl")},
 	}
+	frame.Lock = safe.Mark
 	if h.mind != nil {
 		frame.Proposals = h.store.ProposalCount
 		h.mind.told = func() { events.Publish(agent.Envelope{Event: agent.MemoryEvent{Waiting: true}}) }

@@ -198,7 +198,7 @@ func (h *Models) Key(c echo.Context) error {
 		card.Place = h.Keys.place(c.Request().Context())
 		if err != nil {
 			card.Wrong = agent.PublicOf(err)
-			return render(c, http.StatusUnprocessableEntity, pages.ProviderCard(card, Token(c)))
+			return refusedInPlace(c, "p-"+name, pages.ProviderCard(card, Token(c)))
 		}
 		return render(c, http.StatusOK, pages.ProviderCard(card, Token(c)))
 	}

@@ -17,8 +17,9 @@ type presenter struct {
 	token    string // CSRF token of the forms in what it makes
 	model    string // the one a conversation uses that has chosen none
 	helpers  helpers
-	place    components.Place // where cards stand
-	help     func(*components.Message, agent.Message)
+	place    components.Place                         // where cards stand
+	help     func(*components.Message, agent.Message) // nil: nothing helps a failed answer
+	unlock   func(agent.ToolCall) *components.Unlock  // nil: there is no vault
 }
 
 // at puts a time into the zone it is shown in.

@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
+	"time"
 	"unicode/utf8"
 
 	"github.com/labstack/echo/v4"
@@ -20,6 +21,7 @@ import (
 // Secrets is what pages need of the vault; *vault.Vault is one.
 type Secrets interface {
 	Status(ctx context.Context) vault.Status
+	Watch() vault.Glance
 	List() ([]vault.Info, error)
 
 	Create(ctx context.Context, passphrase []byte) error
@@ -144,6 +146,25 @@ func (h *Vault) page(c echo.Context) (pages.Vault, error) {
 		page.Secrets = append(page.Secrets, h.secret(info))
 	}
 	return page, nil
+}
+
+// Mark is what every page shows of the vault. It costs next to nothing.
+func (h *Vault) Mark(ctx context.Context) (components.VaultMark, error) {
+	m := components.VaultMark{Unlocked: h.Secrets.Watch().Unlocked}
+	note, err := h.Notes.Read()
+	if err != nil || note.Offered.IsZero() || h.Now().Sub(later(note.Offered, note.Later)) < remindAfter {
+		return m, err
+	}
+	s := h.Secrets.Status(ctx)
+	m.Remind = s.Exists && s.Problem == "" && phraseState(s, note) != pages.PhraseWritten
+	return m, nil
+}
+
+func later(a, b time.Time) time.Time {
+	if a.After(b) {
+		return a
+	}
+	return b
 }
 
 func (h *Vault) secret(i vault.Info) pages.VaultSecret {

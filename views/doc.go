@@ -35,6 +35,7 @@
 //	#inbox             entries id="w-<short of call>" data-at="<asked, unix ms>", longest waiting first
 //	#record            the card on the page of one call
 //	#badge-rail, #badge-tab  approvals and questions waiting anywhere
+//	#vault-rail, #vault-tab    whether the vault is open
 //	#announce          what a screen reader is to say
 //	#notices           toasts
 //	#models, #p-<provider>, #r-<provider>, #set-<key>, #preview, #tokens, #diff, #offers

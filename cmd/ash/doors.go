@@ -43,6 +43,7 @@ func (a *app) routes(address string) web.Routes {
 		Frame: frame, Secrets: a.vault, Config: a.config,
 		Notes: handlers.PhraseFile(filepath.Join(a.home, "recovery-phrase.json")), Accesses: vaultLog(a.home),
 	}
+	frame.Lock = safe.Mark
 	tokens := access.New(a.store, access.Options{Log: a.log})
 	control := handlers.Control{
 		Engine: a.engine, Threads: a.store, Feed: a.feed, Owner: a.owner.ID,

@@ -25,6 +25,7 @@ type Call struct {
 	State     agent.CallState
 	Question  bool     // waits for an answer in words
 	Locked    bool     // waits for the vault to be unlocked
+	Unlock    *Unlock  // asks for its passphrase; nil: it is open by now
 	Asked     string   // the question
 	Choices   []string // answers it offers
 	Why       string   // one sentence: why it asks, or why it was refused

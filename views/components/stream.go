@@ -122,6 +122,14 @@ func StreamBadge(waiting int) templ.Component {
 	)
 }
 
+// StreamVault says whether the vault is open.
+func StreamVault(m VaultMark) templ.Component {
+	return templ.Join(
+		StreamComponent("vault-rail", SwapReplace, VaultEntry("vault-rail", m)),
+		StreamComponent("vault-tab", SwapReplace, VaultEntry("vault-tab", m)),
+	)
+}
+
 // StreamConversation shows a conversation anew: after its head moved, and after the
 // stream lost track. It replaces messages, queue and what loads earlier ones.
 func StreamConversation(c Conversation) templ.Component {

@@ -6,7 +6,7 @@ type Unlock struct {
 	To      string // the address it posts to
 	Back    string // page of Ash to go on with; "" the address decides
 	Label   string // of the button; "" is Unlock
-	Inside  bool   // it stands in a conversation: htmx answers in its place
+	Inside  bool   // it stands in a conversation: htmx answers in its place, and is told Key
 	Problem string // why the last try did not go through
 	Phrase  bool   // there is a recovery phrase to fall back on
 	CSRF    string
@@ -39,4 +39,17 @@ type KeyForm struct {
 	Place   KeyPlace
 	Problem string // why the last try did not go through
 	CSRF    string
+}
+
+// VaultMark is what every page shows of the vault, beside its name in the navigation.
+type VaultMark struct {
+	Unlocked bool
+	Remind   bool // of the recovery phrase
+}
+
+func (m VaultMark) icon() Icon {
+	if m.Unlocked {
+		return IconLockOpen
+	}
+	return IconLock
 }

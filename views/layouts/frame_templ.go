@@ -279,7 +279,7 @@ func App(p Page) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = entries(p, "badge-rail").Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = entries(p, "badge-rail", "vault-rail").Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -295,7 +295,7 @@ func App(p Page) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = entries(p, "badge-tab").Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = entries(p, "badge-tab", "vault-tab").Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -313,7 +313,7 @@ func App(p Page) templ.Component {
 	})
 }
 
-func entries(p Page, badge string) templ.Component {
+func entries(p Page, badge, lock string) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
 		if templ_7745c5c3_CtxErr := ctx.Err(); templ_7745c5c3_CtxErr != nil {
@@ -334,7 +334,7 @@ func entries(p Page, badge string) templ.Component {
 			templ_7745c5c3_Var14 = templ.NopComponent
 		}
 		ctx = templ.ClearChildren(ctx)
-		templ_7745c5c3_Err = entry(p, Chat, "Chat", components.IconMessageCircle).Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = entry(p, Chat, "Chat", components.I(components.IconMessageCircle)).Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -356,23 +356,23 @@ func entries(p Page, badge string) templ.Component {
 			}
 			return nil
 		})
-		templ_7745c5c3_Err = entry(p, Inbox, "Inbox", components.IconInbox).Render(templ.WithChildren(ctx, templ_7745c5c3_Var15), templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = entry(p, Inbox, "Inbox", components.I(components.IconInbox)).Render(templ.WithChildren(ctx, templ_7745c5c3_Var15), templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = entry(p, Memory, "Memory", components.IconBrain).Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = entry(p, Memory, "Memory", components.I(components.IconBrain)).Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = entry(p, Tools, "Tools", components.IconWrench).Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = entry(p, Tools, "Tools", components.I(components.IconWrench)).Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = entry(p, Vault, "Vault", components.IconLock).Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = entry(p, Vault, "Vault", components.VaultEntry(lock, p.Lock)).Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = entry(p, Settings, "Settings", components.IconSettings).Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = entry(p, Settings, "Settings", components.I(components.IconSettings)).Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -380,7 +380,7 @@ func entries(p Page, badge string) templ.Component {
 	})
 }
 
-func entry(p Page, s Section, name string, icon components.Icon) templ.Component {
+func entry(p Page, s Section, name string, icon templ.Component) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
 		if templ_7745c5c3_CtxErr := ctx.Err(); templ_7745c5c3_CtxErr != nil {
@@ -446,7 +446,7 @@ func entry(p Page, s Section, name string, icon components.Icon) templ.Component
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = components.I(icon).Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = icon.Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}

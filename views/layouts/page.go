@@ -33,7 +33,8 @@ type Page struct {
 	Section Section
 	Theme   Theme
 	CSRF    string
-	Waiting int    // approvals waiting anywhere
+	Waiting int // approvals waiting anywhere
+	Lock    components.VaultMark
 	Stream  string // URL of the event stream, with ?since=; "" opens none
 	Notices []components.Notice
 	Bare    bool // somebody who is not in sees it: no palette, no navigation

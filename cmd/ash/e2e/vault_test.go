@@ -1,0 +1,202 @@
+package e2e
+
+import (
+	"bytes"
+	"encoding/base64"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/chromedp/cdproto/cdp"
+	"github.com/chromedp/cdproto/network"
+	"github.com/chromedp/chromedp"
+)
+
+const (
+	passphrase = "canary: four unrelated words"
+	modelKey   = "sk-canary-4f1c0a77d2b94e0a8c55"
+	braveKey   = "BSA-canary-91aa0c7e3d"
+)
+
+// tape is what a tab was sent, but for event streams, whose effect is on its pages.
+type tape struct {
+	mu   sync.Mutex
+	text strings.Builder
+	work sync.WaitGroup
+}
+
+// record begins to keep what b is sent.
+func (b *tab) record() *tape {
+	tp := &tape{}
+	chromedp.ListenTarget(b.ctx, func(event any) {
+		done, ok := event.(*network.EventLoadingFinished)
+		if !ok {
+			return
+		}
+		tp.work.Go(func() {
+			c := chromedp.FromContext(b.ctx)
+			body, err := network.GetResponseBody(done.RequestID).Do(cdp.WithExecutor(b.ctx, c.Target))
+			if err != nil {
+				return // the page it belonged to is gone
+			}
+			tp.mu.Lock()
+			defer tp.mu.Unlock()
+			tp.text.Write(body)
+		})
+	})
+	return tp
+}
+
+// keep adds the page as it is now, with what was typed into it left out: a field's content is no attribute.
+func (tp *tape) keep(b *tab) {
+	b.t.Helper()
+	page := eval[string](b, `document.documentElement.outerHTML`)
+	tp.mu.Lock()
+	defer tp.mu.Unlock()
+	tp.text.WriteString(page)
+}
+
+// secretsIn returns which of the values stand in data, plain or in base64.
+func secretsIn(data []byte, values ...string) (found []string) {
+	for _, v := range values {
+		if bytes.Contains(data, []byte(v)) || bytes.Contains(data, []byte(base64.StdEncoding.EncodeToString([]byte(v)))) {
+			found = append(found, v[:9]+"…")
+		}
+	}
+	return found
+}
+
+// nowhere fails the test if a value stands in the home, in the log or in what the tab was sent.
+func (tp *tape) nowhere(t *testing.T, s *server, values ...string) {
+	t.Helper()
+	tp.work.Wait()
+	if n := tp.text.Len(); n < 50_000 {
+		t.Errorf("only %d bytes were recorded: the tape does not run", n)
+	}
+	if found := secretsIn([]byte(tp.text.String()), values...); found != nil {
+		t.Errorf("the browser was sent %v", found)
+	}
+	if found := secretsIn([]byte(s.log.String()), values...); found != nil {
+		t.Errorf("the server logged %v", found)
+	}
+	files := 0
+	err := filepath.WalkDir(s.home, func(path string, d fs.DirEntry, err error) error {
+		if err != nil || !d.Type().IsRegular() {
+			return err
+		}
+		data, err := os.ReadFile(path)
+		files++
+		if found := secretsIn(data, values...); found != nil {
+			t.Errorf("%s holds %v", path, found)
+		}
+		return err
+	})
+	if err != nil || files < 5 {
+		t.Errorf("%d files of the home were looked at: %v", files, err)
+	}
+}
+
+// TestVault goes from the first pasted key over a lost process to the answer that the passphrase brings.
+func TestVault(t *testing.T) {
+	onScreens(t, func(t *testing.T, screen screen) {
+		m := newModel(t)
+		s := serve(t, nil)
+		b := visit(t, screen, s.url, "/setup")
+		b.expect("422", "net::ERR_", "Failed to fetch", "network error", "sse")
+		tp := b.record()
+
+		// The first pasted key: one passphrase, and the answer comes.
+		m.says("OK")
+		b.until(`document.querySelector("#offers:not([hx-trigger])")`)
+		b.click(`.setup details.add summary`)
+		b.until(`(k => { k.value = "openai"; return k.value === "openai"; })(document.getElementById("kind"))`)
+		b.write("#base_url", m.url+"/v1")
+		b.write("#model", "quill-7b")
+		b.write("#key-setup", modelKey)
+		b.write("#pass-setup", passphrase)
+		b.click(`.setup details.add button.go`)
+		b.until(`document.querySelector("#r-other .state.ok")`)
+		b.click(`#r-other a.go`)
+		b.until(`location.pathname === "/chat/new" && document.querySelector("#vault-rail use[href='#i-lock-open']")`)
+		m.says("Good morning.")
+		b.send("Hello")
+		b.until(newThread)
+		b.answered("Good morning.")
+		tp.keep(b)
+		chat := eval[string](b, `location.pathname`)
+
+		words := b.writesDownPhrase(tp)
+		b.locksAndAdds(tp)
+
+		// The power fails: afterwards the vault is locked, and the answer asks for it in its place.
+		s.kill()
+		s.start()
+		b.goTo(chat)
+		b.until(online)
+		b.send("Are you there?")
+		b.until(`document.querySelector(".msg form.unlock input[type=password]")`)
+		b.write(".msg form.unlock input[type=password]", "something else entirely")
+		b.click(".msg form.unlock button")
+		b.until(`document.querySelector(".msg form.unlock [role=alert]")?.innerText.includes("not the passphrase")`)
+		tp.keep(b)
+		if n := len(m.questions()); n != 2 {
+			t.Errorf("the model was asked %d times while its key was locked away, want 2: the test of the setup, and the first message", n)
+		}
+		m.says("Here again.")
+		b.rewrite(".msg form.unlock input[type=password]", passphrase)
+		b.click(".msg form.unlock button")
+		b.answered("Here again.")
+		b.until(`!document.querySelector(".msg form.unlock") && document.querySelector("#vault-rail use[href='#i-lock-open']")`)
+		b.once("Are you there?", "Here again.")
+		b.reload()
+		b.answered("Here again.")
+		tp.keep(b)
+
+		// What was added while it was locked is there.
+		b.goTo("/vault")
+		b.until(`document.querySelector(".secrets")?.innerText.includes("tool/brave")`)
+		b.goTo("/vault/log")
+		b.until(`document.querySelector(".accesses")?.innerText.includes("provider/openai") && document.querySelector(".accesses .bad")`)
+		tp.keep(b)
+		tp.nowhere(t, s, passphrase, modelKey, braveKey, strings.Join(words[3:7], " "))
+	})
+}
+
+// writesDownPhrase makes a recovery phrase and types two of its words back.
+func (b *tab) writesDownPhrase(tp *tape) []string {
+	b.t.Helper()
+	b.goTo("/vault")
+	b.click(`.vault-phrase a.go`)
+	b.until(`location.pathname === "/vault/phrase"`)
+	b.click(`form[action="/vault/phrase"] button.go`)
+	b.until(`document.querySelectorAll(".words li").length === 24`)
+	words := eval[[]string](b, `[...document.querySelectorAll(".words li")].map((w) => w.innerText.trim())`)
+	b.click(`a.go[href="/vault/phrase/check"]`)
+	b.until(`document.getElementById("first")`)
+	for _, field := range []string{"first", "second"} {
+		at := eval[int](b, `Number(document.querySelector("label[for=`+field+`]").innerText.split(" ")[1])`)
+		b.write("#"+field, words[at-1])
+	}
+	b.click(`form[action="/vault/phrase/check"] button.go`)
+	b.until(`location.pathname === "/vault/keys" && document.querySelector("main [role=status]")`)
+	tp.keep(b)
+	return words
+}
+
+// locksAndAdds locks the vault and adds a secret all the same.
+func (b *tab) locksAndAdds(tp *tape) {
+	b.t.Helper()
+	b.goTo("/vault")
+	b.until(`document.querySelector(".secrets")?.innerText.includes("provider/openai")`)
+	tp.keep(b)
+	b.click(`form[action="/vault/lock"] button`)
+	b.until(`document.querySelector("main form.unlock") && document.querySelector("#vault-rail use[href='#i-lock']")`)
+	b.goTo("/vault/new?name=tool/brave")
+	b.write("#value", braveKey)
+	b.click(`.vault-new button.go`)
+	b.until(`location.pathname === "/vault" && document.querySelector("main").innerText.includes("1 secret was added")`)
+	tp.keep(b)
+}
