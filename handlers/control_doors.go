@@ -17,12 +17,17 @@ import (
 // nothing here asks for the old passphrase.
 type ControlDoors interface {
 	ControlPairing
+	ControlDevices
 	HasPassphrase(ctx context.Context) (bool, error)
 	ResetPassphrase(ctx context.Context, passphrase []byte) error
+	Reset(ctx context.Context) error
+}
+
+// ControlDevices is what the command line asks of the devices that are signed in.
+type ControlDevices interface {
 	Devices(ctx context.Context) ([]access.Device, error)
 	SignOut(ctx context.Context, device agent.ID) error
 	SignOutAll(ctx context.Context, except agent.ID) (int, error)
-	Reset(ctx context.Context) error
 }
 
 // ControlPairing is what the command line asks of pairing.

@@ -196,7 +196,7 @@ func TestTwoPhonesOneCode(t *testing.T) {
 func TestWrongCodesHaveToWait(t *testing.T) {
 	p := doors(t)
 	ctx := t.Context()
-	offer, err := p.Offer(ctx)
+	_, err := p.Offer(ctx)
 	p.ok(err)
 	tried := 0
 	for start := p.now(); p.now().Sub(start) < access.PairingTime; {
@@ -214,7 +214,7 @@ func TestWrongCodesHaveToWait(t *testing.T) {
 		t.Errorf("waits %v", got.Wait)
 	}
 	// A stranger's wrong codes do not keep the phone waiting, and from however many addresses, few are looked at.
-	offer, err = p.Offer(ctx)
+	offer, err := p.Offer(ctx)
 	p.ok(err)
 	if got := p.refusedCode(offer.Code, stranger); got.Looked {
 		t.Error("a good code is looked at while its address waits")
