@@ -203,9 +203,6 @@ func (h *Spending) Export(c echo.Context) error {
 			return err
 		}
 	}
-	if _, err := h.Usage.Report(c.Request().Context(), from, to); err != nil {
-		return err // days that are none
-	}
 	rows, err := h.Usage.Rows(c.Request().Context(), from, to)
 	if err != nil {
 		return err

@@ -247,19 +247,36 @@ func (s *Store) SaidOnce(ctx context.Context, said spend.Said) (first bool, err 
 	return first, err
 }
 
+// spendingBy are the statements that sum up, by what they keep apart.
+func spendingBy(by spend.By) string {
+	const (
+		sums = `sum(s.calls) AS calls, sum(s.input_tokens) AS input, sum(s.output_tokens) AS output, sum(s.cache_read_tokens) AS cache_read,
+			sum(s.cache_write_tokens) AS cache_write, sum(s.cost) AS cost, sum(s.assumed) AS assumed, sum(s.estimated) AS estimated`
+		days = ` WHERE s.day >= ?1 AND s.day <= ?2 `
+	)
+	switch by {
+	case spend.ByPurpose:
+		return `SELECT s.day, s.purpose, ` + sums + ` FROM spend_days s` + days + `GROUP BY s.day, s.purpose ORDER BY s.day, s.purpose`
+	case spend.ByModel:
+		return `SELECT s.provider, s.model, ` + sums + ` FROM spend_days s` + days + `GROUP BY s.provider, s.model`
+	case spend.ByThread:
+		return `SELECT s.*, ifnull(t.title, '') AS title FROM (SELECT s.root, ` + sums + ` FROM spend_days s` + days + `GROUP BY s.root) s
+			LEFT JOIN threads t ON t.id = s.root AND t.deleted = 0`
+	}
+	return `SELECT s.day, s.root, ifnull(t.title, '') AS title, s.purpose, s.provider, s.model, s.calls, s.input_tokens AS input,
+			s.output_tokens AS output, s.cache_read_tokens AS cache_read, s.cache_write_tokens AS cache_write, s.cost, s.assumed, s.estimated
+		FROM spend_days s LEFT JOIN threads t ON t.id = s.root AND t.deleted = 0` + days + `ORDER BY s.day, s.root, s.purpose, s.provider, s.model`
+}
+
 // Spending implements spend.Store.
-func (s *Store) Spending(ctx context.Context, from, to spend.Day) ([]spend.Row, error) {
+func (s *Store) Spending(ctx context.Context, from, to spend.Day, by spend.By) ([]spend.Row, error) {
 	var rows []struct {
 		Day, Root, Title, Purpose, Provider, Model string
 		Calls                                      int
 		Input, Output, CacheRead, CacheWrite       int
 		Cost, Assumed, Estimated                   int64
 	}
-	err := fixed(s.reader, `SELECT s.day, s.root, ifnull(t.title, '') AS title, s.purpose, s.provider, s.model, s.calls, s.input_tokens AS input,
-			s.output_tokens AS output, s.cache_read_tokens AS cache_read, s.cache_write_tokens AS cache_write, s.cost, s.assumed, s.estimated
-		FROM spend_days s LEFT JOIN threads t ON t.id = s.root AND t.deleted = 0
-		WHERE s.day >= ?1 AND s.day <= ?2 ORDER BY s.day, s.root, s.purpose, s.provider, s.model`, string(from), string(to)).Scan(ctx, &rows)
-	if err != nil {
+	if err := fixed(s.reader, spendingBy(by), string(from), string(to)).Scan(ctx, &rows); err != nil {
 		return nil, s.translate(err)
 	}
 	list := make([]spend.Row, len(rows))

@@ -66,7 +66,7 @@ func TestSpendTakesInThePast(t *testing.T) {
 	for range 2 {
 		f.ok(f.TakeInSpending(f.ctx, zone))
 	}
-	rows, err := f.Spending(f.ctx, "2026-01-01", "2026-12-31")
+	rows, err := f.Spending(f.ctx, "2026-01-01", "2026-12-31", spend.ByAll)
 	f.ok(err)
 	if len(rows) != 1 || rows[0].Day != "2026-11-01" || rows[0].Usage.Cost != 400 || rows[0].Calls != 1 || rows[0].Root != f.thread {
 		t.Errorf("%+v", rows)
@@ -120,7 +120,7 @@ func TestSpendSurvivesAKill(t *testing.T) {
 			t.Errorf("start %d: %+v %v", i+1, have.Spent, err)
 		}
 	}
-	rows, err := s.Spending(t.Context(), "2026-11-22", "2026-11-22")
+	rows, err := s.Spending(t.Context(), "2026-11-22", "2026-11-22", spend.ByAll)
 	if err != nil || len(rows) != 1 || rows[0].Estimated != 1234 {
 		t.Errorf("%+v %v", rows, err)
 	}

@@ -52,9 +52,20 @@ type Store interface {
 	RaiseOnce(ctx context.Context, list []Raise) error
 	// SaidOnce notes that the person is told of a cap; false when they have been.
 	SaidOnce(ctx context.Context, s Said) (bool, error)
-	// Spending returns the sums by day and all else from one day to another, both included, oldest first.
-	Spending(ctx context.Context, from, to Day) ([]Row, error)
+	// Spending returns sums from one day to another, both included, in the order of days. What they are not kept apart by is zero.
+	Spending(ctx context.Context, from, to Day, by By) ([]Row, error)
 }
+
+// By says what sums are kept apart by.
+type By int
+
+// The ways to sum up.
+const (
+	ByAll     By = iota // by everything there is
+	ByPurpose           // by day and purpose
+	ByModel             // by model
+	ByThread            // by conversation
+)
 
 // Raise is an addition to a cap that ends with its period.
 type Raise struct {

@@ -74,19 +74,27 @@ func (b *Book) Report(ctx context.Context, from, to Day) (Report, error) {
 	if err != nil {
 		return Report{}, err
 	}
-	rows, err := b.Rows(ctx, from, to)
-	if err != nil {
+	if err := b.flush(ctx); err != nil {
 		return Report{}, err
 	}
-	return reportOf(days, rows), nil
+	var parts [3][]Row
+	for i, by := range []By{ByPurpose, ByModel, ByThread} {
+		if parts[i], err = b.o.Store.Spending(ctx, from, to, by); err != nil {
+			return Report{}, err
+		}
+	}
+	return reportOf(days, parts[0], parts[1], parts[2]), nil
 }
 
-// Rows returns the sums that a report is made of, oldest first.
+// Rows returns the sums by day, conversation, purpose and model, oldest first; as Report for wrong days.
 func (b *Book) Rows(ctx context.Context, from, to Day) ([]Row, error) {
+	if _, err := daysBetween(from, to); err != nil {
+		return nil, err
+	}
 	if err := b.flush(ctx); err != nil {
 		return nil, err
 	}
-	return b.o.Store.Spending(ctx, from, to)
+	return b.o.Store.Spending(ctx, from, to, ByAll)
 }
 
 func daysBetween(from, to Day) ([]Day, error) {
@@ -108,27 +116,24 @@ func daysBetween(from, to Day) ([]Day, error) {
 	return days, nil
 }
 
-func reportOf(days []Day, rows []Row) Report {
+func reportOf(days []Day, byPurpose, byModel, byThread []Row) Report {
 	out := Report{From: days[0], To: days[len(days)-1], Days: make([]DaySum, len(days))}
 	at := make(map[Day]int, len(days))
 	for i, d := range days {
 		out.Days[i], at[d] = DaySum{Day: d, Cost: map[agent.Purpose]agent.MicroDollars{}}, i
 	}
-	models, threads, purposes := map[agent.ModelRef]Sum{}, map[agent.ID]Sum{}, map[agent.Purpose]Sum{}
-	titles := map[agent.ID]string{}
-	for _, r := range rows {
+	purposes := map[agent.Purpose]Sum{}
+	for _, r := range byPurpose {
 		if i, ok := at[r.Day]; ok {
 			out.Days[i].Cost[r.Purpose] += r.Usage.Cost
 		}
-		out.Total = out.Total.with(r)
-		models[r.Model], threads[r.Root], purposes[r.Purpose] = models[r.Model].with(r), threads[r.Root].with(r), purposes[r.Purpose].with(r)
-		titles[r.Root] = r.Title
+		out.Total, purposes[r.Purpose] = out.Total.with(r), purposes[r.Purpose].with(r)
 	}
-	for m, s := range models {
-		out.Models = append(out.Models, ModelSum{m, s})
+	for _, r := range byModel {
+		out.Models = append(out.Models, ModelSum{r.Model, Sum{}.with(r)})
 	}
-	for t, s := range threads {
-		out.Threads = append(out.Threads, ThreadSum{t, titles[t], s})
+	for _, r := range byThread {
+		out.Threads = append(out.Threads, ThreadSum{r.Root, r.Title, Sum{}.with(r)})
 	}
 	for _, p := range Purposes() {
 		if s := purposes[p]; s.Calls > 0 {
@@ -163,7 +168,10 @@ func (b *Book) Forecast(ctx context.Context) (Forecast, error) {
 	today := DayOf(now, b.o.Zone)
 	first := Day(today.Month() + "-01")
 	before := DayOf(now.AddDate(0, 0, -pace), b.o.Zone)
-	rows, err := b.Rows(ctx, min(first, before), today)
+	if err := b.flush(ctx); err != nil {
+		return Forecast{}, err
+	}
+	rows, err := b.o.Store.Spending(ctx, min(first, before), today, ByPurpose)
 	if err != nil {
 		return Forecast{}, err
 	}

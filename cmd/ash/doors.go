@@ -128,9 +128,13 @@ func (a *app) facts(started time.Time) func(context.Context) (handlers.Facts, er
 	return func(ctx context.Context) (handlers.Facts, error) {
 		now := time.Now()
 		stats, err := a.store.Stats(ctx, time.Date(now.Year(), now.Month(), 1, 0, 0, 0, 0, now.Location()))
+		if err != nil {
+			return handlers.Facts{}, err
+		}
+		spent, err := a.spending.Forecast(ctx) // what Settings → Spending says: turns are not all that costs
 		return handlers.Facts{
 			Version: versionString(), Commit: commit(), Home: a.home, Started: started,
-			Database: stats.Bytes, Threads: int(stats.Threads), Messages: int(stats.Messages), Spent: stats.Spent,
+			Database: stats.Bytes, Threads: int(stats.Threads), Messages: int(stats.Messages), Spent: spent.Spent,
 		}, err
 	}
 }
