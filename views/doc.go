@@ -58,6 +58,7 @@
 //	          title badge and notification while the tab is in the background
 //	ash:turn  {"running":bool}           optional: the turn's state, for Esc and ↑
 //	ash:bye   {}                         the server is stopping
+//	ash:out   {}                         the device was signed out: app.js leaves for /sign-in, as after any answer with 401
 //	ash:beat  {}                         a sign of life; any other message is one too
 //
 // # Requests
@@ -142,6 +143,14 @@
 //	POST /identity/{slug}/restore             version
 //	GET  /setup                               pages.Setup;  GET /setup/found → Setup.Offers
 //	POST /setup/test                          provider, model, base_url, kind, key, passphrase, memory → pages.SetupOutcome;  POST /setup/skip
+//	GET  /sign-in?back=                       pages.SignIn; POST passphrase, back → 303, or the page with 401, 429 (Retry-After), 422
+//	POST /sign-out                            this device leaves
+//	GET  /pair, /pair/{link}                  pages.Pair; POST /pair code | link, name → 303 to /pair/wait, or the page with 401, 429, 422
+//	GET  /pair/wait                           pages.PairWait; POST asks: PairWait.State, or the session and the way in
+//	GET  /settings/doors?offer=               pages.Doors; POST …/open new | close | passphrase old, new | here ask | names names | tailscale on, logins
+//	POST /settings/doors/pair                 Pairing.Panel; GET …/claims?offer=&stage=&until= 204 while nothing changed
+//	POST /settings/doors/claims/{claim}       answer=yes|no, offer → Pairing.Panel
+//	POST /settings/doors/devices/{device}/sign-out | sign-out-all
 //	GET  /healthz                             asked by app.js when it doubts the connection
 //	GET  /static/…                            static.Handler
 package views

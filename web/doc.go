@@ -4,14 +4,16 @@
 //
 // What holds for every request (threats.md 1, 4 and 15):
 //
-//   - There is no sign-in yet, so being let in means: the peer's address is a
-//     loopback one, the Host header is a loopback name, and no header of a
-//     proxy or of Tailscale is present. Everybody else is refused and told why.
-//     CheckListen refuses to open a network listener at all. The session (a
-//     signed cookie) is the seam where sign-in comes in.
+//   - One gate stands before all routes and before what is none. It lets in the browser of this machine itself (loopback peer, loopback
+//     Host, no header of a proxy or of Tailscale), devices with a session, and who tailscale serve names where that is switched on.
+//     Everybody else reaches health, embedded files, sign-in and pairing, and is told nothing of the rest, not even whether it exists.
+//     The session is a cookie that names it; what it is lies behind Doors and is looked up with each request.
+//   - A Host that is not this machine's is refused, whoever asks.
+//   - Streams end when their reader may no longer come in: the device is signed out, the settings changed, its door was closed.
+//   - Listeners beyond loopback take somebody who could sign in (CheckListen); doors to the network open and close while the server runs.
 //   - A request that changes something must come from a page of ours: its
 //     Origin is this host, Sec-Fetch-Site does not say otherwise, and it bears
-//     the CSRF token of its session.
+//     the CSRF token of its session, in a form.
 //   - The API below /api/v1 is the one exemption: its operations need a token in
 //     the header Authorization, which no browser sends by itself, and know neither
 //     session nor CSRF token. The token opens nothing else, and a cookie nothing
