@@ -37,6 +37,7 @@ import (
 // house is all of Ash behind a real listener, in a folder of its own, with a
 // scripted model server.
 type house struct {
+	doctor  ward // of the Health page
 	t       testing.TB
 	home    string
 	base    string
@@ -170,6 +171,7 @@ func (h *house) serve(events *feed.Feed, files *attachment.Store, owner agent.ID
 			}},
 			Tokens: &handlers.Tokens{Frame: frame, Tokens: access.New(h.store, access.Options{})},
 			Models: &handlers.Models{Frame: frame, Config: h.config, Providers: h.llm},
+			Health: &handlers.Health{Frame: frame, Doctor: &h.doctor},
 			Setup: &handlers.Setup{Frame: frame, Config: h.config, Providers: h.llm, Prober: h.llm,
 				Skipped: handlers.SkipMark(filepath.Join(h.home, "setup-skipped")), Own: func() []string { return nil }},
 			Tools:  h.tools,

@@ -24,6 +24,7 @@ type Routes struct {
 	Tokens      *handlers.Tokens
 	Data        *handlers.Data
 	Models      *handlers.Models
+	Health      *handlers.Health
 	Setup       *handlers.Setup
 	Tools       *handlers.Tools
 	Memory      *handlers.Memory // nil: a page that says what will stand there
@@ -266,6 +267,9 @@ func settingsRoutes(r Routes) []route {
 		{post, "/settings/general", page, r.Settings.Change},
 		{get, "/settings/appearance", page, r.Settings.Appearance},
 		{post, "/settings/theme", page, r.Settings.Theme},
+		{get, "/settings/health", page, r.Health.Show},
+		{post, "/settings/health", page, r.Health.Begin},
+		{get, "/settings/health/state", page, r.Health.State},
 		{get, "/settings/about", page, r.Settings.About},
 	}
 }

@@ -73,6 +73,7 @@ func (a *app) routes(address string) web.Routes {
 		Spending:    &handlers.Spending{Settings: settings, Book: a.spending, Usage: a.spending, Turns: a.engine, Thread: a.store},
 		Tokens:      &handlers.Tokens{Frame: frame, Tokens: tokens},
 		Data:        &handlers.Data{Frame: frame, Keeper: dataPage{a}, Home: a.home},
+		Health:      &handlers.Health{Frame: frame, Doctor: well},
 		Models:      &handlers.Models{Frame: frame, Config: a.config, Providers: a.providers},
 		Setup: &handlers.Setup{
 			Frame: frame, Config: a.config, Providers: a.providers, Prober: a.providers,

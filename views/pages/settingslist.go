@@ -32,6 +32,7 @@ func SettingsSections() []SettingsSection {
 		{Slug: "appearance", Title: "Appearance", Icon: components.IconPalette, Hint: "theme, notifications", Begins: "This Ash"},
 		{Slug: "data", Title: "Data", Icon: components.IconHardDrive, Hint: "where it lies, export, delete"},
 		{Slug: "general", Title: "All settings", Icon: components.IconSlidersHorizontal, Hint: "every key of config.toml"},
+		{Slug: "health", Title: "Health", Icon: components.IconActivity, Hint: "whether everything works"},
 		{Slug: "about", Title: "About", Icon: components.IconInfo, Hint: "version, licences"},
 	}
 }
