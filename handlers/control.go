@@ -30,6 +30,7 @@ type Control struct {
 	Book    *ControlMemories            // nil: ash memory finds nothing
 	Tokens  ControlTokens               // nil: programs have none
 	Doctor  ControlDoctor               // nil: nobody looks
+	Audit   ControlAudit                // nil: nobody looks
 	Doors   ControlDoors                // nil: ash doors and ash pair find nothing
 	Reach   func() []string             // where other devices reach this server, the best first; nil: nowhere
 	Vault   ControlVault                // nil: there is none
@@ -80,6 +81,7 @@ func (h Control) Register(g *echo.Group) {
 	h.memory(g)
 	h.tokens(g)
 	h.doctor(g)
+	h.audit(g)
 	h.doors(g)
 	h.vaultRoutes(g)
 	if h.Book != nil {

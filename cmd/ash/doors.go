@@ -37,7 +37,7 @@ func (a *app) routes(address string) web.Routes {
 		Proposals: a.store.ProposalCount,
 		Now:       time.Now, Zone: time.Local,
 	}
-	well := a.newWellness(address)
+	well, guarded := a.newWellness(address), a.newSafety(address)
 	frame.Keys = &handlers.KeyKeeper{Secrets: a.vault, Config: a.config, Providers: a.providers}
 	safe := &handlers.Vault{
 		Frame: frame, Secrets: a.vault, Config: a.config,
@@ -51,6 +51,8 @@ func (a *app) routes(address string) web.Routes {
 		Halt: a.hands.sandbox.Halt, Places: &places{home: a.home, config: a.config},
 		Memory: a.newRemembering(), Book: a.newMemories(), Tokens: tokens, Doctor: well,
 		Doors: a.doors, Reach: func() []string { return a.network.State().Reachable() }, Vault: a.vault, Kept: a.secretsKept, Keyring: a.keyring(),
+		Memory: a.newRemembering(), Book: a.newMemories(), Tokens: tokens, Doctor: well, Audit: guarded,
+		Doors: a.doors, Reach: func() []string { return a.network.State().Reachable() }, Vault: a.vault, Kept: a.secretsKept,
 	}
 	mind := &handlers.Memory{
 		Frame: frame, Owner: a.owner.ID, Facts: a.store, Entities: a.store, Names: a.store, Totals: a.store, Recall: memorySearch{a.mind},

@@ -129,6 +129,7 @@ model you choose.
 		pairCommand(where),
 		vaultCommand(where),
 		doctorCommand(untouchedHome(&home)),
+		auditCommand(where),
 		guardCommand(),
 		sandboxCommand(where),
 		relayCommand(),
