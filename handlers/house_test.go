@@ -37,7 +37,8 @@ import (
 // house is all of Ash behind a real listener, in a folder of its own, with a
 // scripted model server.
 type house struct {
-	doctor  ward // of the Health page
+	auditor inspection // of the Safety page
+	doctor  ward       // of the Health page
 	t       testing.TB
 	home    string
 	base    string
@@ -172,6 +173,7 @@ func (h *house) serve(events *feed.Feed, files *attachment.Store, owner agent.ID
 			Tokens: &handlers.Tokens{Frame: frame, Tokens: access.New(h.store, access.Options{})},
 			Models: &handlers.Models{Frame: frame, Config: h.config, Providers: h.llm},
 			Health: &handlers.Health{Frame: frame, Doctor: &h.doctor},
+			Safety: &handlers.Safety{Frame: frame, Auditor: &h.auditor},
 			Setup: &handlers.Setup{Frame: frame, Config: h.config, Providers: h.llm, Prober: h.llm,
 				Skipped: handlers.SkipMark(filepath.Join(h.home, "setup-skipped")), Own: func() []string { return nil }},
 			Tools:  h.tools,

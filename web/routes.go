@@ -25,6 +25,7 @@ type Routes struct {
 	Data        *handlers.Data
 	Models      *handlers.Models
 	Health      *handlers.Health
+	Safety      *handlers.Safety
 	Setup       *handlers.Setup
 	Tools       *handlers.Tools
 	Memory      *handlers.Memory // nil: a page that says what will stand there
@@ -270,6 +271,10 @@ func settingsRoutes(r Routes) []route {
 		{get, "/settings/health", page, r.Health.Show},
 		{post, "/settings/health", page, r.Health.Begin},
 		{get, "/settings/health/state", page, r.Health.State},
+		{get, "/settings/safety", page, r.Safety.Show},
+		{post, "/settings/safety", page, r.Safety.Begin},
+		{get, "/settings/safety/state", page, r.Safety.State},
+		{post, "/settings/safety/fix", page, r.Safety.Fix},
 		{get, "/settings/about", page, r.Settings.About},
 	}
 }

@@ -76,6 +76,7 @@ func (a *app) routes(address string) web.Routes {
 		Tokens:      &handlers.Tokens{Frame: frame, Tokens: tokens},
 		Data:        &handlers.Data{Frame: frame, Keeper: dataPage{a}, Home: a.home},
 		Health:      &handlers.Health{Frame: frame, Doctor: well},
+		Safety:      &handlers.Safety{Frame: frame, Auditor: guarded},
 		Models:      &handlers.Models{Frame: frame, Config: a.config, Providers: a.providers},
 		Setup: &handlers.Setup{
 			Frame: frame, Config: a.config, Providers: a.providers, Prober: a.providers,

@@ -130,6 +130,7 @@ model you choose.
 		vaultCommand(where),
 		doctorCommand(untouchedHome(&home)),
 		auditCommand(where),
+		serviceCommand(where),
 		guardCommand(),
 		sandboxCommand(where),
 		relayCommand(),

@@ -33,6 +33,7 @@ func SettingsSections() []SettingsSection {
 		{Slug: "data", Title: "Data", Icon: components.IconHardDrive, Hint: "where it lies, export, delete"},
 		{Slug: "general", Title: "All settings", Icon: components.IconSlidersHorizontal, Hint: "every key of config.toml"},
 		{Slug: "health", Title: "Health", Icon: components.IconActivity, Hint: "whether everything works"},
+		{Slug: "safety", Title: "Safety", Icon: components.IconShieldCheck, Hint: "what is open, and to whom"},
 		{Slug: "about", Title: "About", Icon: components.IconInfo, Hint: "version, licences"},
 	}
 }
