@@ -49,10 +49,8 @@ func (a *app) routes(address string) web.Routes {
 		Engine: a.engine, Threads: a.store, Feed: a.feed, Owner: a.owner.ID,
 		Version: versionString(), Address: address,
 		Halt: a.hands.sandbox.Halt, Places: &places{home: a.home, config: a.config},
-		Memory: a.newRemembering(), Book: a.newMemories(), Tokens: tokens, Doctor: well,
-		Doors: a.doors, Reach: func() []string { return a.network.State().Reachable() }, Vault: a.vault, Kept: a.secretsKept, Keyring: a.keyring(),
 		Memory: a.newRemembering(), Book: a.newMemories(), Tokens: tokens, Doctor: well, Audit: guarded,
-		Doors: a.doors, Reach: func() []string { return a.network.State().Reachable() }, Vault: a.vault, Kept: a.secretsKept,
+		Doors: a.doors, Reach: func() []string { return a.network.State().Reachable() }, Vault: a.vault, Kept: a.secretsKept, Keyring: a.keyring(),
 	}
 	mind := &handlers.Memory{
 		Frame: frame, Owner: a.owner.ID, Facts: a.store, Entities: a.store, Names: a.store, Totals: a.store, Recall: memorySearch{a.mind},
