@@ -51,8 +51,8 @@ func (e *Engine) Unlocked(ctx context.Context, since time.Time) (int, error) {
 	return n, errors.Join(errs...)
 }
 
-// TakeUp answers anew where the reply message failed because the vault was locked. It reports whether it began to: nothing happens when
-// the conversation has gone on from there, or does already.
+// TakeUp answers anew where the reply message failed, for what it failed for (the locked vault, a missing key) is there now. It reports whether it began
+// to: nothing happens when the conversation has gone on from there, or does already, so page, command and watcher may all ask.
 func (e *Engine) TakeUp(ctx context.Context, thread, message ID) (bool, error) {
 	return command(ctx, e, thread, func(c *conversation) (bool, error) { return c.takeUp(ctx, message) })
 }
@@ -123,14 +123,14 @@ func (c *conversation) unlocked(ctx context.Context, id ID) (bool, error) {
 	return released, err
 }
 
-// takeUp answers anew if message is the head and failed because the vault was locked.
+// takeUp answers anew if message is the head and failed.
 func (c *conversation) takeUp(ctx context.Context, message ID) (bool, error) {
 	if c.running() {
 		return false, nil
 	}
 	tail, err := c.tail(ctx)
 	head := tail.Head
-	if err != nil || head.ID != message || head.State != MessageFailed || head.Error == nil || head.Error.Code != CodeLocked {
+	if err != nil || head.ID != message || head.State != MessageFailed {
 		return false, err
 	}
 	_, err = c.goOn(ctx)
@@ -141,7 +141,7 @@ func (c *conversation) takeUp(ctx context.Context, message ID) (bool, error) {
 // unlocked it found nothing to go on with.
 func (c *conversation) takeUpHere(ctx context.Context) {
 	tail, err := c.engine.Store.Tail(ctx, c.thread)
-	if err == nil {
+	if e := tail.Head.Error; err == nil && e != nil && e.Code == CodeLocked {
 		_, err = c.takeUp(ctx, tail.Head.ID)
 	}
 	if err != nil {

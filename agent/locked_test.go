@@ -153,9 +153,16 @@ func TestAnswerWaitsForTheVault(t *testing.T) {
 	h.script.add(breaks(agent.Errorf(agent.CodeUnavailable, "Down.")))
 	h.post("more")
 	other := h.settle()
-	if went, err := h.engine.TakeUp(t.Context(), h.thread, other.Head.ID); went || err != nil || h.unlocked(time.Time{}) != 0 {
-		t.Errorf("an answer that failed for another reason is taken up: %v", err)
+	unlock()
+	if n := h.unlocked(time.Time{}); n != 0 {
+		t.Errorf("an answer that failed for another reason is taken up by unlocking")
 	}
+	h.script.add(says("there"))
+	if went, err := h.engine.TakeUp(t.Context(), h.thread, other.Head.ID); !went || err != nil {
+		t.Errorf("it is not taken up when asked for: %v", err)
+	}
+	h.settle()
+	h.want("u:go a:here it is u:more a:there", agent.TurnDone)
 }
 
 // Pages, commands and the watching of the vault may all say so at once.

@@ -75,15 +75,8 @@ func (h *Messages) Key(c echo.Context) error {
 
 // takeUp answers anew where the message failed, unless unlocking has set that off by itself, or the conversation has gone on.
 func (h *Messages) takeUp(c echo.Context, n agent.Node) error {
-	ctx := c.Request().Context()
-	t, err := h.Threads.Thread(ctx, n.Thread)
-	if err != nil {
+	if _, err := h.Turns.TakeUp(c.Request().Context(), n.Thread, n.ID); err != nil && agent.CodeOf(err) != agent.CodeConflict {
 		return err
-	}
-	if t.Head == n.ID && n.State == agent.MessageFailed {
-		if _, err := h.Turns.Continue(ctx, n.Thread); err != nil && agent.CodeOf(err) != agent.CodeConflict {
-			return err
-		}
 	}
 	return done(c, chatPath(n.Thread))
 }

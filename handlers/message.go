@@ -47,6 +47,7 @@ type MessageEngine interface {
 type TurnEngine interface {
 	Regenerate(ctx context.Context, thread, message agent.ID) (agent.Turn, error)
 	Continue(ctx context.Context, thread agent.ID) (agent.Turn, error)
+	TakeUp(ctx context.Context, thread, message agent.ID) (bool, error)
 	Stop(ctx context.Context, thread agent.ID) error
 	Branch(ctx context.Context, thread, message agent.ID) (agent.Thread, error)
 	Decide(ctx context.Context, call agent.ID, d agent.Decision) (agent.ToolCall, error)

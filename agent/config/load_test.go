@@ -70,6 +70,7 @@ func TestDefaults(t *testing.T) {
 			Notes: filepath.Join(o.Home, "notes"), Undo: time.Hour,
 		},
 		Appearance: Appearance{Theme: "system"},
+		Vault:      Vault{Idle: 12 * time.Hour},
 		Log:        Log{Level: "info", Format: "text"},
 		Providers:  map[string]Provider{},
 	}
