@@ -133,6 +133,9 @@ const callerKey = "ash.caller"
 // SetCaller leaves the token of the request's caller for the handlers.
 func SetCaller(c echo.Context, t access.Token) { c.Set(callerKey, t) }
 
+// ByToken reports whether a request came in by a token of the API.
+func ByToken(c echo.Context) bool { return caller(c).ID != "" }
+
 // caller returns the token of the request's caller.
 func caller(c echo.Context) access.Token {
 	t, _ := c.Get(callerKey).(access.Token)

@@ -7,11 +7,13 @@ import (
 	"net/http"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/labstack/echo/v4"
 
 	"ash/agent"
 	"ash/agent/access"
+	"ash/agent/access/localca"
 	"ash/agent/config"
 	"ash/views/pages"
 )
@@ -23,6 +25,8 @@ type Doors struct {
 	Pairing DoorPairing
 	Network Network
 	Config  Config
+	// Authority returns the certificate of Ash's own authority in DER; nil when there is none.
+	Authority func() []byte
 }
 
 // DoorKeeping is what the person says about passphrase and devices. Its place is package access.
@@ -56,11 +60,15 @@ type Network interface {
 
 // NetworkState is what other devices reach.
 type NetworkState struct {
-	Addresses []string // as a browser opens them, the best first: "http://192.168.1.5:8080"; none: only this machine reaches Ash
-	Names     []string // the same by names of this machine: "http://box.local:8080"
-	Outside   []string // by names that a proxy or tailscale serve has: "https://ash.example.org"
-	Fixed     string   // what opened them, where the page cannot close them: "--listen"; "" otherwise
-	Problem   string   // why what the settings ask for is not open; "" for nothing
+	Addresses []string  // as a browser opens them, the best first: "http://192.168.1.5:8080"; none: only this machine reaches Ash
+	Names     []string  // the same by names of this machine: "http://box.local:8080"
+	Outside   []string  // by names that a proxy or tailscale serve has: "https://ash.example.org"
+	Fixed     string    // what opened them, where the page cannot close them: "--listen"; "" otherwise
+	Problem   string    // why what the settings ask for is not open; "" for nothing
+	Secure    bool      // the addresses speak HTTPS, by Ash's own certificate
+	Ends      time.Time // when that certificate does
+	Tailnet   string    // this machine's name in a tailnet; "" without Tailscale
+	Port      string    // of the pages on this machine
 }
 
 // Reachable returns the addresses at which another device finds this Ash, the best first.
@@ -111,6 +119,10 @@ func (h *Doors) page(c echo.Context) (pages.Doors, error) {
 		}
 	}
 	out.Reachable = len(state.Reachable()) > 0
+	out.HTTPS, out.Ends, out.Tailnet, out.Port = doors.HTTPS, state.Ends, state.Tailnet, state.Port
+	if der := h.Authority(); der != nil {
+		out.Fingerprint = localca.Fingerprint(der)
+	}
 	out.AskHere, out.Names = doors.LocalSignIn, strings.Join(doors.Names, ", ")
 	out.Tailscale, out.Logins = doors.Tailscale, strings.Join(doors.TailscaleLogins, ", ")
 	out.Days = doors.SessionDays

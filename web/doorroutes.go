@@ -13,6 +13,8 @@ func doorRoutes(r Routes) []route {
 		{post, "/pair", door, r.SignIn.Pair},
 		{get, "/pair/wait", door, r.SignIn.Wait},
 		{post, "/pair/wait", door, r.SignIn.Collect},
+		{get, "/trust", open, r.Trust.Show},
+		{get, "/trust/ash.crt", open, r.Trust.Certificate},
 		{post, "/sign-out", page, r.SignIn.SignOut},
 
 		{get, "/settings/doors", page, r.Doors.Show},
@@ -24,6 +26,7 @@ func doorRoutes(r Routes) []route {
 		{post, "/settings/doors/claims/:claim", page, r.Doors.Confirm},
 		{post, "/settings/doors/devices/:device/sign-out", page, r.Doors.SignOut},
 		{post, "/settings/doors/sign-out-all", page, r.Doors.SignOutAll},
+		{post, "/settings/doors/https", page, r.Doors.HTTPS},
 		{post, "/settings/doors/here", page, r.Doors.Here},
 		{post, "/settings/doors/names", page, r.Doors.Names},
 		{post, "/settings/doors/tailscale", page, r.Doors.Tailscale},

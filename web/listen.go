@@ -106,7 +106,7 @@ func (s *Server) newHTTP() *http.Server {
 		WriteTimeout:      ioTimeout,
 		IdleTimeout:       idleTimeout,
 		MaxHeaderBytes:    maxHeader,
-		ConnContext:       markSocket,
+		ConnContext:       mark,
 		ErrorLog:          slog.NewLogLogger(s.log.Handler(), slog.LevelDebug),
 	}
 }

@@ -33,6 +33,7 @@ type Routes struct {
 	Vault       *handlers.Vault
 	Later       *handlers.Later
 	SignIn      *handlers.SignIn  // nil: nobody can sign in
+	Trust       *handlers.Trust   // with SignIn
 	Doors       *handlers.Doors   // nil with SignIn
 	Thread      echo.HandlerFunc  // the event stream of a page with a conversation
 	House       echo.HandlerFunc  // the event stream of all other pages

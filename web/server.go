@@ -96,6 +96,7 @@ func build(cfg Config, table func(*Server, Routes) []route) (*Server, error) {
 		recovering(cfg.Log),
 		s.protect,
 		s.admit,
+		upgrade,
 		sameOrigin,
 		s.gate,
 	)

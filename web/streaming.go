@@ -24,7 +24,7 @@ func (s *Server) streaming(next echo.HandlerFunc) echo.HandlerFunc {
 		ctx, cancel := context.WithCancelCause(r.Context())
 		defer cancel(nil)
 		defer context.AfterFunc(s.open, func() { cancel(nil) })()
-		if !fromSocket(r) {
+		if !fromSocket(r) && !handlers.ByToken(c) { // the API watches over its tokens itself
 			x, err := s.watch(ctx, c)
 			if err != nil {
 				return err

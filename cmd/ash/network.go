@@ -15,6 +15,7 @@ import (
 	"sync"
 	"time"
 
+	"ash/agent"
 	"ash/agent/config"
 	"ash/handlers"
 	"ash/web"
@@ -30,6 +31,7 @@ const lastWord = 300 * time.Millisecond
 // server runs. Nothing is open while nobody could sign in.
 type network struct {
 	config *config.Book
+	proof  *certificate // for HTTPS
 	ready  func(context.Context) (bool, error)
 	log    *slog.Logger
 	stir   chan struct{} // the settings changed
@@ -39,20 +41,48 @@ type network struct {
 	main    netip.AddrPort
 	open    map[netip.AddrPort]*web.Door
 	problem string
+	tls     bool      // the open doors speak HTTPS
+	mainTLS bool      // so does the server's own listener
+	asked   time.Time // Tailscale, last
+	tailnet string
 }
 
-func newNetwork(book *config.Book, ready func(context.Context) (bool, error), log *slog.Logger) *network {
-	return &network{config: book, ready: ready, log: log, stir: make(chan struct{}, 1), open: map[netip.AddrPort]*web.Door{}}
+func newNetwork(book *config.Book, proof *certificate, ready func(context.Context) (bool, error), log *slog.Logger) *network {
+	return &network{config: book, proof: proof, ready: ready, log: log, stir: make(chan struct{}, 1), open: map[netip.AddrPort]*web.Door{}}
 }
 
-// serve lets doors be opened on a server whose own listener is at main.
-func (n *network) serve(server *web.Server, main net.Addr) {
+// serve lets doors be opened on a server whose own listener is main, and returns that listener as it is to be served: speaking HTTPS where other
+// machines reach it and the settings say so.
+func (n *network) serve(ctx context.Context, server *web.Server, main net.Listener) (net.Listener, error) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	n.server = server
-	if at, err := netip.ParseAddrPort(main.String()); err == nil {
+	if at, err := netip.ParseAddrPort(main.Addr().String()); err == nil {
 		n.main = netip.AddrPortFrom(at.Addr().Unmap(), at.Port())
 	}
+	if !n.beyond() || !n.config.Current().Config().Doors.HTTPS {
+		return main, nil
+	}
+	switch serving, err := n.certify(ctx, n.mainAddresses()); {
+	case !serving: // never in the open in its place
+		return main, err
+	case err != nil:
+		n.problem = agent.PublicOf(err)
+	}
+	n.mainTLS = true
+	return web.Mixed(main, n.proof.config()), nil
+}
+
+// mainAddresses are those of the server's own listener.
+func (n *network) mainAddresses() []netip.AddrPort {
+	if !n.main.Addr().IsUnspecified() {
+		return []netip.AddrPort{n.main}
+	}
+	var at []netip.AddrPort
+	for _, ip := range networkAddresses() {
+		at = append(at, netip.AddrPortFrom(ip, n.main.Port()))
+	}
+	return at
 }
 
 // watch brings what is open in line with the settings, the machine's addresses and who could sign in, until ctx ends.
@@ -81,7 +111,22 @@ func (n *network) watch(ctx context.Context) {
 			}
 		}
 		n.Apply(ctx)
+		n.askTailscale(ctx)
 	}
+}
+
+// askTailscale looks now and then whether Tailscale runs here.
+func (n *network) askTailscale(ctx context.Context) {
+	n.mu.Lock()
+	due := time.Since(n.asked) >= tailscaleEvery
+	n.mu.Unlock()
+	if !due {
+		return
+	}
+	name := tailnetName(ctx)
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.asked, n.tailnet = time.Now(), name
 }
 
 // Apply implements handlers.Network.
@@ -92,21 +137,21 @@ func (n *network) Apply(ctx context.Context) handlers.NetworkState {
 	if ctx.Err() != nil {
 		return n.state()
 	}
-	for at, door := range n.open {
-		closed := false
-		select {
-		case <-door.Closed():
-			closed = true
-		default:
+	secure := n.config.Current().Config().Doors.HTTPS
+	if secure && len(want) > 0 {
+		serving, err := n.certify(ctx, want)
+		if err != nil {
+			problem = agent.PublicOf(err)
 		}
-		if closed || !slices.Contains(want, at) {
-			delete(n.open, at)
-			n.log.Info("a door to the network is closed", "address", at.String())
-			if err := door.Close(); err != nil {
-				n.log.Warn("a door to the network did not close well", "address", at.String(), "error", err)
-			}
+		if !serving { // never in the open in its place
+			want = nil
 		}
 	}
+	if secure != n.tls { // they speak otherwise from now on
+		n.shut(func(netip.AddrPort) bool { return false })
+		n.tls = secure
+	}
+	n.shut(func(at netip.AddrPort) bool { return slices.Contains(want, at) })
 	for _, at := range want {
 		if n.open[at] != nil {
 			continue
@@ -122,11 +167,52 @@ func (n *network) Apply(ctx context.Context) handlers.NetworkState {
 	return n.state()
 }
 
+// certify has a certificate made for the doors that are to be open.
+func (n *network) certify(ctx context.Context, doors []netip.AddrPort) (serving bool, err error) {
+	var names []string
+	machine := machineName()
+	if machine != "" {
+		names = append(names, machine, machine+".local")
+	}
+	for _, name := range n.config.Current().Config().Doors.Names {
+		if _, err := netip.ParseAddr(name); err != nil {
+			names = append(names, name)
+		}
+	}
+	addresses := make([]netip.Addr, len(doors))
+	for i, at := range doors {
+		addresses[i] = at.Addr()
+	}
+	return n.proof.ensure(ctx, machine, names, addresses)
+}
+
+// shut closes the doors that are not kept, and forgets those that closed by themselves.
+func (n *network) shut(kept func(netip.AddrPort) bool) {
+	for at, door := range n.open {
+		closed := false
+		select {
+		case <-door.Closed():
+			closed = true
+		default:
+		}
+		if closed || !kept(at) {
+			delete(n.open, at)
+			n.log.Info("a door to the network is closed", "address", at.String())
+			if err := door.Close(); err != nil {
+				n.log.Warn("a door to the network did not close well", "address", at.String(), "error", err)
+			}
+		}
+	}
+}
+
 func (n *network) openAt(ctx context.Context, at netip.AddrPort) error {
 	var lc net.ListenConfig
 	l, err := lc.Listen(ctx, "tcp", at.String())
 	if err != nil {
 		return fmt.Errorf("Ash cannot listen on %s: %w. Another program may be there, or the address may not be this machine's.", at, err) //nolint:staticcheck // for people
+	}
+	if n.tls {
+		l = web.Mixed(l, n.proof.config())
 	}
 	door, err := n.server.Open(l)
 	if err != nil {
@@ -181,7 +267,7 @@ func (n *network) State() handlers.NetworkState {
 }
 
 func (n *network) state() handlers.NetworkState {
-	s := handlers.NetworkState{Problem: n.problem}
+	s := handlers.NetworkState{Problem: n.problem, Tailnet: n.tailnet, Port: strconv.Itoa(int(n.main.Port()))}
 	at := slices.SortedFunc(maps.Keys(n.open), func(a, b netip.AddrPort) int { return byUse(a.Addr(), b.Addr()) })
 	if n.beyond() {
 		now := n.config.Current()
@@ -189,20 +275,19 @@ func (n *network) state() handlers.NetworkState {
 		if o := now.Origin("server.listen"); o.Fixed() {
 			s.Fixed = o.String()
 		}
-		at = []netip.AddrPort{n.main}
-		if n.main.Addr().IsUnspecified() {
-			at = nil
-			for _, ip := range networkAddresses() {
-				at = append(at, netip.AddrPortFrom(ip, n.main.Port()))
-			}
-		}
+		at = n.mainAddresses()
+	}
+	scheme := "http://"
+	if n.tls && !n.beyond() || n.mainTLS {
+		scheme = "https://"
+		s.Secure, s.Ends = true, n.proof.ends()
 	}
 	for _, a := range at {
-		s.Addresses = append(s.Addresses, "http://"+a.String())
+		s.Addresses = append(s.Addresses, scheme+a.String())
 	}
 	if len(at) > 0 {
 		if name := machineName(); name != "" {
-			s.Names = []string{"http://" + net.JoinHostPort(name+".local", strconv.Itoa(int(at[0].Port())))}
+			s.Names = []string{scheme + net.JoinHostPort(name+".local", strconv.Itoa(int(at[0].Port())))}
 		}
 	}
 	for _, name := range n.config.Current().Config().Doors.Names {

@@ -97,7 +97,9 @@ func serve(ctx context.Context, home string, overrides []config.Override, out, n
 		a.log.Warn("the lock does not say where this server is", "error", err)
 	}
 	fmt.Fprintf(out, "Ash is at %s\n", address)
-	a.network.serve(server, pages.Addr())
+	if pages, err = a.network.serve(ctx, server, pages); err != nil {
+		return errors.Join(err, pages.Close(), socket.Close())
+	}
 	for _, other := range a.network.Apply(ctx).Addresses {
 		fmt.Fprintf(out, "Your network reaches it at %s\n", other)
 	}

@@ -22,6 +22,11 @@ type Doors struct {
 	Pairing       *Pairing // nil: none is under way
 	Devices       []DoorDevice
 	Days          int // unused, until a device has to sign in again
+	HTTPS         bool
+	Fingerprint   string    // of Ash's own authority; "" while there is none
+	Ends          time.Time // of the server's certificate; zero without one
+	Tailnet       string    // this machine's name in a tailnet; "" without Tailscale
+	Port          string    // of the pages on this machine
 	AskHere       bool
 	Names         string // comma-separated
 	Tailscale     bool

@@ -34,4 +34,7 @@ type NotSignedIn struct {
 }
 
 // DoorsClosed says to a device of the network that Ash cannot be reached from there any more.
-type DoorsClosed struct{ layouts.Page }
+type DoorsClosed struct {
+	layouts.Page
+	Moved bool // it is reached in another way now, rather than no more
+}
