@@ -18,7 +18,7 @@ type House struct {
 // NewHouse opens one that is closed with the test.
 func NewHouse(t testing.TB) *House {
 	t.Helper()
-	l, err := net.Listen("tcp", ":0") // [::] and 0.0.0.0 together
+	l, err := new(net.ListenConfig).Listen(t.Context(), "tcp", ":0") // [::] and 0.0.0.0 together
 	if err != nil {
 		t.Fatal(err)
 	}

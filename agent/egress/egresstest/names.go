@@ -45,12 +45,12 @@ func NewNames(t testing.TB, answers map[string][]string) *Names {
 			n.answers[name] = append(n.answers[name], list)
 		}
 	}
-	udp, err := net.ListenPacket("udp", "127.0.0.1:0")
+	udp, err := new(net.ListenConfig).ListenPacket(t.Context(), "udp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
 	n.addr = udp.LocalAddr().String()
-	tcp, err := net.Listen("tcp", n.addr)
+	tcp, err := new(net.ListenConfig).Listen(t.Context(), "tcp", n.addr)
 	if err != nil {
 		t.Fatal(err)
 	}

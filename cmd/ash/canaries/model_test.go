@@ -81,8 +81,7 @@ func (m *model) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	system, last := fmt.Sprint(q.Messages[0].Content), q.Messages[len(q.Messages)-1]
 	words := fmt.Sprint(last.Content)
 	orders := order.FindAllStringSubmatch(words, -1)
-	switch {
-	case len(orders) == 0 || last.Role == "tool" || strings.Contains(system, "You read"):
+	if len(orders) == 0 || last.Role == "tool" || strings.Contains(system, "You read") {
 		m.stream(w, "content", "Done.")
 		return
 	}
