@@ -118,7 +118,7 @@ func openWith(t testing.TB, p plan, script ...llmtest.Reply) *house {
 	})
 	events := feed.New(time.Millisecond)
 	h.engine = agent.NewEngine(agent.Options{
-		Store: h.store, Prompter: prompt.New(prompt.Options{Identity: h.book, Blobs: files}), Models: h.llm, Publisher: events, Tools: p.tools,
+		Unlocks: h.vault.Unlocks, Store: h.store, Prompter: prompt.New(prompt.Options{Identity: h.book, Blobs: files}), Models: h.llm, Publisher: events, Tools: p.tools,
 		Settings: func() agent.Settings { return agent.Settings{Bounds: agent.Bounds{Rounds: 10}, MaxMessages: 100} },
 	})
 	owner, err := h.store.Owner(ctx)
@@ -139,7 +139,7 @@ func (h *house) serve(events *feed.Feed, files *attachment.Store, owner agent.ID
 	frame.Keys = &handlers.KeyKeeper{Secrets: h.vault, Config: h.config, Providers: h.llm}
 	safe := &handlers.Vault{
 		Frame: frame, Secrets: h.vault, Config: h.config, Notes: handlers.PhraseFile(filepath.Join(h.home, "recovery-phrase.json")),
-		Accesses: &vault.FileLog{Path: filepath.Join(h.home, "logs", "vault.jsonl")},
+		Accesses: &vault.FileLog{Path: filepath.Join(h.home, "logs", "vault.jsonl")}, Kept: h.secretsKept,
 	}
 	frame.Lock = safe.Mark
 	if h.mind != nil {
@@ -192,6 +192,23 @@ func (h *house) serve(events *feed.Feed, files *attachment.Store, owner agent.ID
 	h.browser.Get("/chat").Is(200)
 }
 
+// secretsKept has the settings follow the vault, the way cmd/ash does.
+func (h *house) secretsKept(ctx context.Context, kept, gone []string) error {
+	var all []config.Change
+	now := h.config.Current().Config()
+	for _, name := range kept {
+		all = append(all, now.SecretKept(name, func(p string) bool { _, known := llm.VendorOf(p); return known })...)
+	}
+	for _, name := range gone {
+		all = append(all, now.SecretGone(name)...)
+	}
+	if len(all) == 0 {
+		return nil
+	}
+	_, err := h.config.Edit(ctx, "", all)
+	return err
+}
+
 // vaultKeys gives the providers their keys, the way cmd/ash does.
 type vaultKeys struct{ vault *vault.Vault }
 
@@ -208,6 +225,9 @@ func providerSettings(c config.Config) []llm.Settings {
 	var out []llm.Settings
 	for _, name := range slices.Sorted(maps.Keys(c.Providers)) {
 		p := c.Providers[name]
+		if p.Kind == "" {
+			continue // only named for its key: the house speaks to no vendor
+		}
 		out = append(out, llm.Settings{Name: name, Kind: p.Kind, BaseURL: p.BaseURL, KeySecret: p.KeySecret})
 	}
 	return out

@@ -20,29 +20,55 @@ import (
 
 // Secrets is what pages need of the vault; *vault.Vault is one.
 type Secrets interface {
+	Lockable
+	SecretStore
+	SecretSettler
+	VaultKeeper
+	VaultCopier
+	VaultMender
+}
+
+// Lockable says how the vault is, and opens and closes it.
+type Lockable interface {
 	Status(ctx context.Context) vault.Status
 	Watch() vault.Glance
-	List() ([]vault.Info, error)
-
 	Create(ctx context.Context, passphrase []byte) error
 	Unlock(ctx context.Context, passphrase []byte) error
 	Lock(ctx context.Context)
+}
 
+// SecretStore lists and changes what lies in it.
+type SecretStore interface {
+	List() ([]vault.Info, error)
 	Put(ctx context.Context, s vault.Secret) (later bool, err error)
+	Bind(ctx context.Context, name string, hosts, users []string) error
+	Delete(ctx context.Context, name string) error
+}
+
+// SecretSettler gives a secret another value, and says which of two stays.
+type SecretSettler interface {
 	Rotate(ctx context.Context, name string, value, extra []byte) (later bool, err error)
 	Confirm(ctx context.Context, name string) error
 	Revert(ctx context.Context, name string) error
-	Bind(ctx context.Context, name string, hosts, users []string) error
-	Delete(ctx context.Context, name string) error
+}
 
+// VaultKeeper changes what opens it.
+type VaultKeeper interface {
 	NewPhrase(ctx context.Context) (string, error)
 	Recover(ctx context.Context, phrase string, now []byte) error
 	ChangePassphrase(ctx context.Context, was, now []byte) error
 	RotateIdentity(ctx context.Context, passphrase []byte) error
+}
+
+// VaultCopier brings secrets in and takes them along.
+type VaultCopier interface {
 	Export(ctx context.Context, w io.Writer, passphrase []byte) error
 	Import(ctx context.Context, r io.Reader, passphrase []byte) (vault.Imported, error)
 	ImportEnv(ctx context.Context, data []byte, place func(key string) (vault.Secret, bool)) (vault.Imported, error)
+}
 
+// VaultMender puts right what cannot be opened as it stands.
+type VaultMender interface {
 	Repair(ctx context.Context, passphrase []byte) error
 	Accept(ctx context.Context, passphrase []byte) error
 	Abandon(ctx context.Context) error
@@ -57,6 +83,8 @@ type Vault struct {
 	Config   Config
 	Notes    PhraseFile
 	Accesses AccessLog
+	// Kept has the settings follow what lies in the vault: secrets that were added, and that are gone. nil: they do not.
+	Kept func(ctx context.Context, kept, gone []string) error
 
 	asked  asked
 	drafts drafts
@@ -191,6 +219,14 @@ func amiss(s vault.Status) *pages.VaultProblem {
 		}
 	}
 	return &pages.VaultProblem{Text: s.Problem}
+}
+
+// follow has the settings name what was added and forget what is gone.
+func (h *Vault) follow(ctx context.Context, kept, gone []string) error {
+	if h.Kept == nil || len(kept)+len(gone) == 0 {
+		return nil
+	}
+	return h.Kept(ctx, kept, gone)
 }
 
 // theirs reports whether a failure is for the person to put right, so that it is said in place.

@@ -49,6 +49,9 @@ func TestVaultIsMadeWithTheFirstSecret(t *testing.T) {
 	if got := h.use("provider/anthropic", "api.anthropic.com"); got != keyValue {
 		t.Errorf("kept %q", got)
 	}
+	if f := h.file("config.toml"); !strings.Contains(f, `key_secret = "provider/anthropic"`) {
+		t.Errorf("the settings do not follow:\n%s", f)
+	}
 	p := h.browser.Get("/vault").Is(200).Says("provider/anthropic").Says("api.anthropic.com").Says("Unlocked since")
 	if strings.Contains(p.Body, "canary") {
 		t.Error("the page holds the value")
@@ -127,6 +130,9 @@ func TestVaultSecretIsChanged(t *testing.T) {
 	}
 	h.browser.Post("/vault/delete", url.Values{"name": {"tool/none"}}).Is(404)
 	h.browser.Post("/vault/delete", url.Values{"name": {name}}).Is(303)
+	if strings.Contains(h.file("config.toml"), name) {
+		t.Error("the settings name a secret that is gone")
+	}
 	h.browser.Get("/vault").Is(200).Says("Nothing is inside yet")
 	h.browser.Get("/vault/secret?name=" + name).Is(404)
 }

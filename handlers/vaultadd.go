@@ -98,8 +98,10 @@ func (h *Vault) add(c echo.Context, s vault.Secret) error {
 	if s.Hosts == nil {
 		s.Hosts = knownHosts(h.Config.Current().Config(), s.Name)
 	}
-	_, err = h.Secrets.Put(ctx, s)
-	return err
+	if _, err = h.Secrets.Put(ctx, s); err != nil {
+		return err
+	}
+	return h.follow(ctx, []string{s.Name}, nil)
 }
 
 // readSecret reads the form. shown is what may stand in it again.

@@ -1,8 +1,10 @@
 package handlers
 
 import (
+	"bytes"
 	"cmp"
 	"crypto/rand"
+	"errors"
 	"io"
 	"maps"
 	"net/http"
@@ -297,8 +299,11 @@ func (h *Vault) bring(c echo.Context, data []byte, chosen map[string]vault.Secre
 		}
 	}
 	done, err = h.Secrets.ImportEnv(ctx, data, func(key string) (vault.Secret, bool) { s, ok := chosen[key]; return s, ok })
-	return done, err
+	return done, errors.Join(err, h.follow(ctx, brought(done), nil))
 }
+
+// brought are the names that are in the vault now, of those that were to be brought in.
+func brought(done vault.Imported) []string { return slices.Concat(done.Added, done.Later, done.There) }
 
 // ImportCopy answers POST /vault/import/copy: an export of a vault, and its passphrase.
 func (h *Vault) ImportCopy(c echo.Context) error {
@@ -314,7 +319,8 @@ func (h *Vault) ImportCopy(c echo.Context) error {
 	if len(data) == 0 {
 		return h.importing(c, http.StatusUnprocessableEntity, "copy", "Choose the file first.")
 	}
-	done, err := h.Secrets.Import(c.Request().Context(), strings.NewReader(string(data)), pass)
+	done, err := h.Secrets.Import(c.Request().Context(), bytes.NewReader(data), pass)
+	err = errors.Join(err, h.follow(c.Request().Context(), brought(done), nil))
 	if err != nil && !theirs(err) {
 		return err
 	}

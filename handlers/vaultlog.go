@@ -32,10 +32,9 @@ func (h *Vault) Log(c echo.Context) error {
 	filter := pages.AccessFilter{
 		Name: strings.TrimSpace(agent.Clip(c.QueryParam("name"), 200)), Action: c.QueryParam("action"), Refused: c.QueryParam("refused") != "",
 	}
-	if text, err := clean(filter.Name); err != nil {
+	var err error
+	if filter.Name, err = clean(filter.Name); err != nil {
 		return err
-	} else {
-		filter.Name = text
 	}
 	if filter.Action != "" && !slices.ContainsFunc(pages.AccessActions(), func(a pages.Choice) bool { return a.Value == filter.Action }) {
 		return agent.Errorf(agent.CodeInvalid, "The log has no such action.")

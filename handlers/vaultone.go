@@ -108,7 +108,12 @@ func (h *Vault) Bind(c echo.Context) error {
 
 // Delete answers POST /vault/delete.
 func (h *Vault) Delete(c echo.Context) error {
-	return h.alter(c, "delete", func(name string) error { return h.Secrets.Delete(c.Request().Context(), name) })
+	return h.alter(c, "delete", func(name string) error {
+		if err := h.Secrets.Delete(c.Request().Context(), name); err != nil {
+			return err
+		}
+		return h.follow(c.Request().Context(), nil, []string{name})
+	})
 }
 
 // alter changes a secret and shows its page again, with what went wrong in the form that it concerns.

@@ -41,7 +41,7 @@ func (a *app) routes(address string) web.Routes {
 	frame.Keys = &handlers.KeyKeeper{Secrets: a.vault, Config: a.config, Providers: a.providers}
 	safe := &handlers.Vault{
 		Frame: frame, Secrets: a.vault, Config: a.config,
-		Notes: handlers.PhraseFile(filepath.Join(a.home, "recovery-phrase.json")), Accesses: vaultLog(a.home),
+		Notes: handlers.PhraseFile(filepath.Join(a.home, "recovery-phrase.json")), Accesses: vaultLog(a.home), Kept: a.secretsKept,
 	}
 	frame.Lock = safe.Mark
 	tokens := access.New(a.store, access.Options{Log: a.log})
