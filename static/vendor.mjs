@@ -15,8 +15,9 @@ const licences = {
   "LICENSE-temml": "temml/LICENSE",
   "LICENSE-geist": "@fontsource-variable/geist/LICENSE",
   "LICENSE-lucide": "lucide-static/LICENSE",
+  "LICENSE-tailwindcss": "tailwindcss/LICENSE",
 };
-const packages = ["htmx.org", "temml", "@fontsource-variable/geist", "@fontsource-variable/geist-mono", "lucide-static"];
+const packages = ["htmx.org", "temml", "@fontsource-variable/geist", "@fontsource-variable/geist-mono", "lucide-static", "tailwindcss"];
 
 mkdirSync("static/vendor", { recursive: true });
 for (const [to, from] of Object.entries({ ...copies, ...licences })) copyFileSync(`node_modules/${from}`, `static/vendor/${to}`);

@@ -6,6 +6,7 @@ func settingsParts(r Routes) []route {
 	return []route{
 		{get, "/settings/memory", page, h.Memory},
 		{get, "/settings/tools", page, h.Tools},
+		{get, "/settings/about/licences", page, h.Licences},
 		{get, "/settings/tokens", page, r.Tokens.Show},
 		{post, "/settings/tokens", page, r.Tokens.Create},
 		{post, "/settings/tokens/:token/revoke", page, r.Tokens.Revoke},

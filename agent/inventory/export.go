@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"maps"
 	"os"
 	"path"
 	"path/filepath"
@@ -299,18 +300,12 @@ func (x *exporter) vault(h Home) error {
 	if err != nil {
 		return agent.Wrap(agent.CodeUnavailable, err, "The vault cannot be read: %v. Nothing was left half done; try again.", reason(err))
 	}
-	folders := map[string]bool{}
-	names := make([]string, 0, len(files))
-	for name := range files {
-		names = append(names, name)
-	}
-	slices.Sort(names)
-	for _, name := range names {
-		if dir := path.Dir(name); dir != "." && !folders[dir] {
-			folders[dir] = true
+	for _, name := range slices.Sorted(maps.Keys(files)) { // a folder before what is in it
+		if dir, ok := strings.CutSuffix(name, "/"); ok {
 			if err := x.folder(dir, x.at); err != nil {
 				return err
 			}
+			continue
 		}
 		if err := x.stream(name, bytes.NewReader(files[name]), int64(len(files[name])), x.at); err != nil {
 			return err
@@ -340,6 +335,7 @@ func readSteady(home string) (map[string][]byte, error) {
 	return once, nil
 }
 
+// readVault reads the files of the vault and its mark, by name. Folders end in a slash and hold nothing: an empty one belongs to a vault, too.
 func readVault(home string) (_ map[string][]byte, err error) {
 	root, err := os.OpenRoot(home)
 	if err != nil {
@@ -366,6 +362,9 @@ func readVault(home string) (_ map[string][]byte, err error) {
 		return files, ignoreMissing(err)
 	}
 	err = fs.WalkDir(root.FS(), vaultFolder, func(name string, e fs.DirEntry, err error) error {
+		if err == nil && e.IsDir() {
+			files[name+"/"] = nil
+		}
 		if err != nil || !e.Type().IsRegular() {
 			return err
 		}

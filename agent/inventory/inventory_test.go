@@ -84,7 +84,7 @@ func lived(t testing.TB) (h Home, outside string) {
 		"ash.db": "database", "ash.db-wal": "log", "ash.lock": "1", "session.key": "key", "config.toml": "# settings", "config.lock": "",
 		"setup-skipped": "", "folders-not-own.json": "[]", "vault.lock": "", "vault.mark": "{}", ".ash-0123456789abcdef": "mark",
 		".memory-archive-12": "zip", ".ash-copy-x.db": "copy", ".config.toml.123": "half",
-		"vault/current": "root", "vault/secrets/1-a.age": "age", "attachments/ab/abcdef": "blob", "attachments/.new-1": "half", "attachments/ab/notes.json": "{}",
+		"vault/current": "root", "vault/secrets/1-a.age": "age", "vault/new/": "", "attachments/ab/abcdef": "blob", "attachments/.new-1": "half", "attachments/ab/notes.json": "{}",
 		"workspace/SOUL.md": "soul", "workspace/files/a/b/c.txt": "text", "workspace/files/link": "->" + outside, "workspace/files/loop": "->.",
 		"my notes/garden/roses.md": "# Roses", "backups/ash-2026-schema-1.db": "old", "logs/vault.jsonl": "{}", "logs/vault.jsonl.1": "{}",
 		"sandbox/run-1/x": "y", "notes": "->" + outside,
@@ -351,6 +351,9 @@ func TestExport(t *testing.T) {
 		if !strings.Contains(files["left-out.txt"], name) {
 			t.Errorf("left-out.txt does not say %q:\n%s", name, files["left-out.txt"])
 		}
+	}
+	if !modes["vault/new/"].IsDir() {
+		t.Error("an empty folder of the vault is not in the archive")
 	}
 	for name, mode := range modes {
 		if mode.Perm()&0o077 != 0 {
