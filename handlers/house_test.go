@@ -18,6 +18,7 @@ import (
 	"ash/agent/config"
 	"ash/agent/feed"
 	"ash/agent/identity"
+	"ash/agent/inventory"
 	"ash/agent/llm"
 	"ash/agent/llm/llmtest"
 	"ash/agent/llm/offline"
@@ -50,6 +51,7 @@ type house struct {
 	vault   *vault.Vault
 	model   *llmtest.Server
 	tools   *handlers.Tools
+	data    *keeper
 	mind    *mind // nil: memory is not there
 	pages   *handlers.Frame
 	browser *webtest.Browser
@@ -147,6 +149,7 @@ func (h *house) serve(events *feed.Feed, files *attachment.Store, owner agent.ID
 		h.mind.told = func() { events.Publish(agent.Envelope{Event: agent.MemoryEvent{Waiting: true}}) }
 	}
 	h.pages = frame
+	h.data = &keeper{Home: inventory.Home{Path: h.home, Workspace: filepath.Join(h.home, "workspace"), Notes: filepath.Join(h.home, "notes")}, house: h}
 	h.tools = &handlers.Tools{Frame: frame, Runs: h.store, Config: h.config, Halter: h.engine}
 	h.t.Cleanup(h.tools.Close)
 	memory, notes := h.mind.pages(frame)
@@ -170,6 +173,7 @@ func (h *house) serve(events *feed.Feed, files *attachment.Store, owner agent.ID
 			Settings: &handlers.Settings{Frame: frame, Config: h.config, Book: h.book, Facts: func(context.Context) (handlers.Facts, error) {
 				return handlers.Facts{Version: "1.2.3", Home: h.home, Started: time.Now()}, nil
 			}},
+			Data:   &handlers.Data{Frame: frame, Keeper: h.data, Home: h.home},
 			Tokens: &handlers.Tokens{Frame: frame, Tokens: access.New(h.store, access.Options{})},
 			Models: &handlers.Models{Frame: frame, Config: h.config, Providers: h.llm},
 			Health: &handlers.Health{Frame: frame, Doctor: &h.doctor},

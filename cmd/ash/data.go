@@ -49,13 +49,30 @@ func (d dataPage) Archive(ctx context.Context) (func(ctx context.Context, w io.W
 }
 
 // Delete implements handlers.DataKeeper: from here on everything goes, at the latest when Ash starts the next time.
-func (d dataPage) Delete(context.Context) error {
+func (d dataPage) Delete(ctx context.Context) error {
 	if err := d.home().Condemn(time.Now()); err != nil {
 		return err
 	}
+	d.forgetKeyring(ctx)
 	d.app.log.Warn("everything is deleted, as the person asked; Ash ends")
 	d.app.leave()
 	return nil
+}
+
+// keyringPatience is how long the desktop's keyring may take while the person waits for the last page.
+const keyringPatience = 3 * time.Second
+
+// forgetKeyring takes the passphrase of the vault out of the desktop's keyring. It opens nothing any more, so that it does not
+// hold up the rest when it cannot be taken out.
+func (d dataPage) forgetKeyring(ctx context.Context) {
+	if !d.app.config.Current().Config().Vault.Keyring {
+		return
+	}
+	ctx, done := context.WithTimeout(ctx, keyringPatience)
+	defer done()
+	if err := newKeyring().remove(ctx, d.app.vault.Status(ctx).ID); err != nil {
+		d.app.log.Warn("the passphrase of the vault stays in the desktop's keyring, under the name ash; remove it there", "error", err)
+	}
 }
 
 // leave ends a server as a signal would. Without one it does nothing.
