@@ -109,7 +109,7 @@ func TestExportThatBreaksOffIsNotWhole(t *testing.T) {
 	if err == nil {
 		t.Error("a broken archive looks whole")
 	}
-	h.browser.Get("/settings/data/export").Is(405)
+	h.browser.Get("/settings/data/export").Is(404)
 }
 
 func TestLicencesAreShown(t *testing.T) {

@@ -289,7 +289,7 @@ func SettingRow(s Setting, csrf string) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 20, "\" method=\"post\" action=\"/settings/general\" hx-post=\"/settings/general\" hx-trigger=\"submit, change\" hx-swap=\"outerHTML\" hx-sync=\"this:replace\" class=\"setting\">")
+		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 20, "\" method=\"post\" action=\"/settings/general\" hx-post=\"/settings/general\" hx-trigger=\"submit, change\" hx-swap=\"outerHTML\" hx-sync=\"this:drop\" class=\"setting\">")
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
