@@ -138,7 +138,7 @@ func (h *Settings) Change(c echo.Context) error {
 	}
 	row := presentSetting(s, place)
 	row.Saved = true
-	return render(c, http.StatusOK, pages.SettingRow(row, Token(c)))
+	return render(c, http.StatusOK, pages.SettingRow(row, Token(c)), pages.Announced(key+" is saved."))
 }
 
 // refused shows a wrong value in its place, as it was typed and with the reason.
@@ -151,7 +151,7 @@ func (h *Settings) refused(c echo.Context, place, key, value string, cause error
 	row := presentSetting(s, place)
 	row.Value, row.Problem = value, agent.PublicOf(cause)
 	if ByHTMX(c) {
-		return render(c, http.StatusUnprocessableEntity, pages.SettingRow(row, Token(c)))
+		return render(c, http.StatusUnprocessableEntity, pages.SettingRow(row, Token(c)), pages.Announced(row.Problem))
 	}
 	switch place {
 	case "memory":

@@ -124,10 +124,13 @@ func (h *Tokens) show(c echo.Context, status int, form pages.NewToken, made *pag
 			page.Ended = append(page.Ended, shown)
 		}
 	}
-	if ByHTMX(c) {
-		return render(c, status, page.Part())
+	switch {
+	case !ByHTMX(c):
+		return render(c, status, page.Show())
+	case form.Problem != "":
+		return render(c, status, page.Part(), pages.Announced(form.Problem))
 	}
-	return render(c, status, page.Show())
+	return render(c, status, page.Part())
 }
 
 // endedTokens bounds the revoked tokens that are shown, the newest first.

@@ -10,6 +10,37 @@ import (
 	"time"
 )
 
+// TestSettingHoldsWithoutRestart changes settings on the page and sees them hold.
+func TestSettingHoldsWithoutRestart(t *testing.T) {
+	onScreens(t, func(t *testing.T, s screen) {
+		srv := serveModel(t, newModel(t))
+		b := visit(t, s, srv.url, "/settings/general")
+		b.expect("422")
+		row := `document.getElementById("set-turn-rounds")`
+		b.rewrite("#set-turn-rounds-v", "0")
+		b.press(enter)
+		b.until(row + `.querySelector("[role=alert]")?.innerText.includes("1 to 10000")`)
+		b.until(`document.getElementById("set-turn-rounds-v").value === "0"`) // as it was typed
+		b.rewrite("#set-turn-rounds-v", "7")
+		b.press(enter)
+		b.until(row + `.innerText.includes("in effect") && !` + row + `.querySelector("[role=alert]")`)
+		if text, err := os.ReadFile(filepath.Join(srv.home, "config.toml")); err != nil || !strings.Contains(string(text), "rounds = 7") {
+			t.Errorf("config.toml: %s, %v", text, err)
+		}
+		b.click("#set-turn-rounds [name=reset]")
+		b.until(`document.getElementById("set-turn-rounds-v").value === "50" && !` + row + `.querySelector("[name=reset]")`)
+
+		// The theme of all pages, without a restart and without leaving the list.
+		b.goTo("/settings/general")
+		b.rewrite(`.setting-search input[type=search]`, "colours theme")
+		b.until(`document.querySelectorAll("#settings form.setting").length === 1`)
+		b.until(`(s => { s.value = "dark"; s.dispatchEvent(new Event("change", { bubbles: true })); return true; })(document.getElementById("set-appearance-theme-v"))`)
+		b.until(`document.getElementById("set-appearance-theme")?.innerText.includes("in effect")`)
+		b.goTo("/chat/new")
+		b.until(`document.documentElement.dataset.theme === "dark"`)
+	})
+}
+
 // TestSettingsListOnEachScreen goes through the sections: beside each other on a desk, one after the other on a phone.
 func TestSettingsListOnEachScreen(t *testing.T) {
 	onScreens(t, func(t *testing.T, s screen) {
@@ -43,7 +74,10 @@ func TestTokenFromThePageOpensTheAPI(t *testing.T) {
 	onScreens(t, func(t *testing.T, s screen) {
 		srv := serveModel(t, newModel(t))
 		b := visit(t, s, srv.url, "/settings/tokens")
+		b.expect("422")
 		b.write("#token-name", "notes app")
+		b.click(`.new-token button.go`)
+		b.until(`document.querySelector("#api-tokens [role=alert]")?.innerText.includes("at least one scope") && document.getElementById("token-name").value === "notes app"`)
 		b.click(`.scopes input[value="memory"]`)
 		b.click(`.new-token button.go`)
 		b.until(`document.getElementById("made-secret")?.textContent.startsWith("ash_")`)
