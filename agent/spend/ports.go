@@ -34,6 +34,12 @@ type Sums struct{ Spent, Raised PerCap }
 
 // Store keeps what is spent. Each method is one transaction, durable when it returns.
 type Store interface {
+	CallStore
+	CapStore
+}
+
+// CallStore keeps calls.
+type CallStore interface {
 	// ReserveSpend reads the sums that hold for the call, asks decide what it may cost at the most, and keeps that as an open
 	// reservation: in one transaction, so that no two calls are decided on the same sums. decide must be pure; its error is returned, and
 	// nothing is kept. The call comes back with Root and Cost.
@@ -46,14 +52,18 @@ type Store interface {
 	RecoverSpending(ctx context.Context) (int, error)
 	// TakeInSpending counts, once in the life of a database, what was spent before there was a book: zone places it in days.
 	TakeInSpending(ctx context.Context, zone *time.Location) error
+	// Spending returns sums from one day to another, both included, in the order of days. What they are not kept apart by is zero.
+	Spending(ctx context.Context, from, to Day, by By) ([]Row, error)
+}
+
+// CapStore keeps how caps stand.
+type CapStore interface {
 	// SpendSums returns what holds for a call of that day in that thread ("" for none).
 	SpendSums(ctx context.Context, day Day, thread agent.ID) (Sums, error)
 	// RaiseOnce adds to what a cap allows in one day, month or conversation, several in one transaction.
 	RaiseOnce(ctx context.Context, list []Raise) error
 	// SaidOnce notes that the person is told of a cap; false when they have been.
 	SaidOnce(ctx context.Context, s Said) (bool, error)
-	// Spending returns sums from one day to another, both included, in the order of days. What they are not kept apart by is zero.
-	Spending(ctx context.Context, from, to Day, by By) ([]Row, error)
 }
 
 // By says what sums are kept apart by.
