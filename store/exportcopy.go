@@ -12,7 +12,9 @@ import (
 
 // doorless empties what would let somebody in who got hold of a copy: hashes of passphrases and tokens can be guessed at, and the
 // doors of a restored copy would open to devices that the person may have lost since.
-func doorless() []string { return []string{"api_requests", "api_tokens", "devices", "door_passphrase", "door_delays"} }
+func doorless() []string {
+	return []string{"api_requests", "api_tokens", "devices", "door_passphrase", "door_delays"}
+}
 
 // CopyForExport copies the database, as it is at one instant, to dest, which does not exist, without API tokens, devices and the
 // passphrase for signing in: their pages are overwritten. CodeConflict when dest exists; a copy that fails leaves nothing behind.

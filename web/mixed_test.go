@@ -49,7 +49,9 @@ func both(t *testing.T) (address string, trusting *http.Client) {
 		}
 	})}
 	done := make(chan error, 1)
-	go func() { done <- srv.Serve(Mixed(l, &tls.Config{Certificates: []tls.Certificate{pair}, MinVersion: tls.VersionTLS12})) }()
+	go func() {
+		done <- srv.Serve(Mixed(l, &tls.Config{Certificates: []tls.Certificate{pair}, MinVersion: tls.VersionTLS12}))
+	}()
 	t.Cleanup(func() {
 		_ = srv.Close()
 		<-done

@@ -186,7 +186,9 @@ func TestProviders(t *testing.T) {
 
 func TestTheClock(t *testing.T) {
 	now := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
-	asked := func(off time.Duration) []Asked { return []Asked{{Host: "api.example.com", Said: now.Add(-off), Moment: now}} }
+	asked := func(off time.Duration) []Asked {
+		return []Asked{{Host: "api.example.com", Said: now.Add(-off), Moment: now}}
+	}
 	for name, c := range map[string]struct {
 		times Times
 		want  Severity
@@ -216,15 +218,25 @@ func TestEveryCheck(t *testing.T) {
 	db := func(d Database, err error) Integrity {
 		return Integrity{Look: func(context.Context, bool) (Database, error) { return d, err }}
 	}
-	schema := func(d Database) Schema { return Schema{Look: func(context.Context) (Database, error) { return d, nil }} }
+	schema := func(d Database) Schema {
+		return Schema{Look: func(context.Context) (Database, error) { return d, nil }}
+	}
 	disk := func(r Room) Disk { return Disk{Look: func(context.Context) ([]Room, error) { return []Room{r}, nil }} }
 	safe := func(s Safe) Vault { return Vault{Look: func(context.Context) (Safe, error) { return s, nil }} }
-	box := func(s Sandboxes) Sandbox { return Sandbox{Look: func(context.Context) (Sandboxes, error) { return s, nil }} }
+	box := func(s Sandboxes) Sandbox {
+		return Sandbox{Look: func(context.Context) (Sandboxes, error) { return s, nil }}
+	}
 	doors := func(d Doors) Ports { return Ports{Look: func(context.Context) (Doors, error) { return d, nil }} }
-	server := func(s ServerState) Server { return Server{Look: func(context.Context) (ServerState, error) { return s, nil }} }
-	settings := func(s Settings) Config { return Config{Look: func(context.Context) (Settings, error) { return s, nil }} }
+	server := func(s ServerState) Server {
+		return Server{Look: func(context.Context) (ServerState, error) { return s, nil }}
+	}
+	settings := func(s Settings) Config {
+		return Config{Look: func(context.Context) (Settings, error) { return s, nil }}
+	}
 	zones := func(z Zones) Zone { return Zone{Look: func(context.Context) (Zones, error) { return z, nil }} }
-	files := func(l ...Loose) Permissions { return Permissions{Look: func(context.Context) ([]Loose, error) { return l, nil }} }
+	files := func(l ...Loose) Permissions {
+		return Permissions{Look: func(context.Context) ([]Loose, error) { return l, nil }}
+	}
 	const gb = int64(1) << 30
 	for _, c := range []struct {
 		check Check
@@ -237,7 +249,9 @@ func TestEveryCheck(t *testing.T) {
 		{files(), OK, "yours alone"},
 		{files(Loose{Path: "/h/ash.db", What: "others may read it", Fix: "chmod 0600 /h/ash.db"}), Warning, "1 thing"},
 		{files(Loose{Path: "/h/ash.db", Bad: true}, Loose{Path: "/h/x"}), Problem, "2 things"},
-		{Permissions{Look: func(context.Context) ([]Loose, error) { return nil, agent.Errorf(agent.CodeNotFound, "There is no home.") }}, Note, "There is no home."},
+		{Permissions{Look: func(context.Context) ([]Loose, error) {
+			return nil, agent.Errorf(agent.CodeNotFound, "There is no home.")
+		}}, Note, "There is no home."},
 		{disk(Room{Path: "/", Free: 50 * gb}), OK, "50 GB free"},
 		{disk(Room{Path: "/", Free: 100 << 20}), Problem, "Only 100 MB"},
 		{disk(Room{Path: "/", Free: gb - 1}), Warning, "commands are stopped"},

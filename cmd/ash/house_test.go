@@ -77,7 +77,7 @@ var floors = []rule{
 	{may: []string{"ash/handlers"}, what: []string{"ash/handlers", "ash/views", "ash/static", "ash/agent"}},
 	{may: []string{"ash/views"}, what: []string{"ash/views", "ash/static", "ash/agent"}},
 	{may: []string{"ash/static"}, what: nil},
-	{may: []string{"ash/store"}, what: []string{"ash/agent", "ash/migrations"}},
+	{may: []string{"ash/store"}, what: []string{"ash/store", "ash/agent", "ash/migrations"}},
 	{may: []string{"ash/migrations"}, what: nil},
 	{may: []string{"ash/agent"}, what: []string{"ash/agent"}},
 }
