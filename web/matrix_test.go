@@ -189,9 +189,9 @@ func (m *matrix) points() []point {
 	return slices.Compact(out)
 }
 
-// public reports whether strangers may reach a point: sign-in, pairing, health, static files. Nothing else is on this list.
+// public reports whether strangers may reach a point: sign-in, pairing, health, static files, the certificate to trust. Nothing else is on this list.
 func public(p point) bool {
-	if p.method == "GET" && slices.Contains([]string{"/healthz", "/readyz", "/static/*"}, p.pattern) {
+	if p.method == "GET" && slices.Contains([]string{"/healthz", "/readyz", "/static/*", "/trust", "/trust/ash.crt"}, p.pattern) {
 		return true
 	}
 	return (p.method == "GET" || p.method == "POST") && slices.Contains([]string{"/sign-in", "/pair", "/pair/:link", "/pair/wait"}, p.pattern)

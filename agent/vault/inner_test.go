@@ -133,7 +133,7 @@ func TestWipingAnIdentity(t *testing.T) {
 		t.Fatal(err)
 	}
 	mac, id2 := k.mac, k.id
-	v := &Vault{keys: k}
+	v := &Vault{keys: k, next: make(chan struct{})}
 	v.drop()
 	if !bytes.Equal(mac, make([]byte, 32)) || strings.Trim(id2.String()[len("AGE-SECRET-KEY-1"):len("AGE-SECRET-KEY-1")+40], "Q") != "" || v.keys != nil {
 		t.Error("locking leaves the keys in memory")
