@@ -17,7 +17,6 @@ type Store interface {
 	CallStore
 	HistoryStore
 	WaitingStore
-	LockedStore
 }
 
 // Settings are the engine's own settings, read anew for every turn.

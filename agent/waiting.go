@@ -8,6 +8,7 @@ import (
 
 // WaitingStore finds what waits for the person, and what helpers took.
 type WaitingStore interface {
+	LockedStore
 	// Unanswered returns the approvals (not questions, nor what waits for the vault) that wait and were asked for before then, the oldest first.
 	Unanswered(ctx context.Context, before time.Time) ([]ID, error)
 	// Answered returns the question of thread that the message with this form answered; the zero call when there is none.

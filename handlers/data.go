@@ -5,6 +5,7 @@ import (
 	"io"
 	"net/http"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -184,7 +185,7 @@ func (h *Data) Delete(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	page.Stays = append(measured.Elsewhere, measured.Foreign...)
+	page.Stays = slices.Concat(measured.Elsewhere, measured.Foreign)
 	if err := h.Keeper.Delete(c.Request().Context()); err != nil {
 		return err
 	}

@@ -98,7 +98,7 @@ func (h *Doors) Claims(c echo.Context) error {
 		}
 		p = &pages.Pairing{CSRF: Token(c), Over: true}
 	}
-	if string(p.Stage) == c.QueryParam("stage") && !p.Over {
+	if p.Stage == c.QueryParam("stage") && !p.Over {
 		return c.NoContent(http.StatusNoContent)
 	}
 	return h.showStage(c, *p)

@@ -147,7 +147,7 @@
 //	POST /sign-out                            this device leaves
 //	GET  /pair, /pair/{link}                  pages.Pair; POST /pair code | link, name → 303 to /pair/wait, or the page with 401, 429, 422
 //	GET  /pair/wait                           pages.PairWait; POST asks: PairWait.State, or the session and the way in
-//	GET  /settings/doors?offer=               pages.Doors; POST …/open new | close | passphrase old, new | here ask | names names | tailscale on, logins
+//	GET  /settings/doors?offer=               pages.Doors; POST …/open new | close | passphrase old, new | here ask | names (names) | https on | tailscale on, logins
 //	POST /settings/doors/pair                 Pairing.Panel; GET …/claims?offer=&stage=&until= 204 while nothing changed
 //	POST /settings/doors/claims/{claim}       answer=yes|no, offer → Pairing.Panel
 //	POST /settings/doors/devices/{device}/sign-out | sign-out-all

@@ -80,7 +80,7 @@ func TestEveryRouteRefusesWhatIsNotOurs(t *testing.T) {
 				for name, v := range who.headers {
 					q.headers[name] = v
 				}
-				if k == program || k == described {
+				if k == program || k == follow || k == described {
 					q.headers["Authorization"] = "Bearer " + string(bearerSecret)
 				}
 				if p.method != http.MethodGet {
@@ -140,7 +140,7 @@ func (m *matrix) attacks(p point, k kind) map[string]func(*request) {
 			delete(q.headers, "Origin")
 		},
 	}
-	if k == program || k == described {
+	if k == program || k == follow || k == described {
 		out["no token"] = drop("Authorization")
 		if k == described {
 			delete(out, "no token") // for who is in it is a page like others; strangers are the other test's

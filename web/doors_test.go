@@ -3,6 +3,7 @@ package web
 import (
 	"bufio"
 	"context"
+	"errors"
 	"fmt"
 	"net"
 	"net/http"
@@ -192,7 +193,7 @@ func TestStreamsKnowWhyTheyEnd(t *testing.T) {
 	ended := g.stream(g.local+"/why", nil)
 	g.admit(Admission{AskHere: true})
 	g.ends("sign-in is asked for here, too", ended)
-	if got := <-causes; got != handlers.ErrSignedOut {
+	if got := <-causes; !errors.Is(got, handlers.ErrSignedOut) {
 		t.Errorf("it ended for %v", got)
 	}
 	webtest.Open(t, g.local).Get("/page").Is(303)

@@ -83,7 +83,7 @@ func (r *reading) tree(ctx context.Context, t Tree) error {
 			return nil
 		case err != nil:
 			r.beyond++
-			return nil
+			return nil //nolint:nilerr // counted
 		case slices.Contains(r.Skip, path) && path != t.Path:
 			if d.IsDir() {
 				return fs.SkipDir
@@ -105,7 +105,7 @@ func (r *reading) file(ctx context.Context, t Tree, path string) error {
 	f, err := openPlain(path)
 	if err != nil {
 		r.beyond++
-		return nil //nolint:nilerr // counted: one file that cannot be read must not hide the others
+		return nil // counted: one file that cannot be read must not hide the others
 	}
 	defer func() { _ = f.Close() }() // read only: nothing can be lost
 	text := Text{Place: path, Line: 1, Kind: t.Kind}

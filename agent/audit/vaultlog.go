@@ -5,6 +5,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"slices"
@@ -97,7 +98,7 @@ func (p *pattern) read(ctx context.Context, name string, in io.Reader) (lines, b
 	r := bufio.NewReaderSize(in, maxLogLine)
 	for number := 1; ; number++ {
 		line, err := r.ReadSlice('\n')
-		if err == bufio.ErrBufferFull { //nolint:errorlint // as it is documented
+		if errors.Is(err, bufio.ErrBufferFull) {
 			broken++
 			for err == bufio.ErrBufferFull { //nolint:errorlint // as it is documented
 				_, err = r.ReadSlice('\n')
@@ -113,7 +114,7 @@ func (p *pattern) read(ctx context.Context, name string, in io.Reader) (lines, b
 				p.take(a, fmt.Sprintf("%s:%d", name, number))
 			}
 		}
-		if err == io.EOF { //nolint:errorlint // as it is documented
+		if errors.Is(err, io.EOF) {
 			return lines, broken, nil
 		}
 		if err != nil {

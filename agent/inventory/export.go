@@ -187,7 +187,7 @@ func (x *exporter) below(at, name string, mine func(string) bool) error {
 			return nil // gone since
 		case err != nil:
 			x.omit(full, "it cannot be read")
-			return nil
+			return nil //nolint:nilerr // it is named in the archive
 		case e.IsDir():
 			return x.folder(full, x.at)
 		case mine != nil && !mine(rel):
@@ -217,13 +217,13 @@ func (x *exporter) file(root *os.Root, rel, name string) error {
 	f, err := root.OpenFile(filepath.FromSlash(rel), os.O_RDONLY|syscall.O_NONBLOCK, 0)
 	if err != nil {
 		x.omit(name, "it cannot be read")
-		return nil //nolint:nilerr // it is named in the archive
+		return nil // it is named in the archive
 	}
 	defer func() { _ = f.Close() }()
 	info, err := f.Stat()
 	if err != nil || !os.SameFile(before, info) || !info.Mode().IsRegular() {
 		x.omit(name, "it changed while it was read")
-		return nil //nolint:nilerr // it is named in the archive
+		return nil // it is named in the archive
 	}
 	return x.stream(name, f, info.Size(), info.ModTime())
 }

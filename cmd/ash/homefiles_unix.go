@@ -26,5 +26,5 @@ func diskRoom(path string) (free, total int64, err error) {
 		return 0, 0, err
 	}
 	block := int64(s.Bsize)                                      //nolint:unconvert // the types differ between systems
-	return int64(s.Bavail) * block, int64(s.Blocks) * block, nil //nolint:gosec,unconvert // sizes of disks
+	return int64(s.Bavail) * block, int64(s.Blocks) * block, nil //nolint:gosec // sizes of disks
 }

@@ -4,6 +4,7 @@ package main
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -75,7 +76,7 @@ type listed struct {
 // looked for from its folder up to that of the module.
 func addModules(found map[string]*work, target string) error {
 	system, processor, _ := strings.Cut(target, "/")
-	cmd := exec.Command("go", "list", "-deps", "-json=Dir,Module", "ash/cmd/ash")
+	cmd := exec.CommandContext(context.Background(), "go", "list", "-deps", "-json=Dir,Module", "ash/cmd/ash")
 	cmd.Env = append(os.Environ(), "GOOS="+system, "GOARCH="+processor, "CGO_ENABLED=0")
 	cmd.Stderr = os.Stderr
 	out, err := cmd.Output()
@@ -120,7 +121,7 @@ func (w *work) addFolder(dir string) error {
 }
 
 func addToolchain(found map[string]*work) error {
-	out, err := exec.Command("go", "env", "GOROOT").Output()
+	out, err := exec.CommandContext(context.Background(), "go", "env", "GOROOT").Output()
 	if err != nil {
 		return fmt.Errorf("go env: %w", err)
 	}
