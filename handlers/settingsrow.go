@@ -108,6 +108,9 @@ func (h *Settings) Change(c echo.Context) error {
 	if ownPage(key) {
 		return agent.Errorf(agent.CodeInvalid, "%s is changed under Models, or in the file itself.", key)
 	}
+	if key == "doors.local_sign_in" { // where it is asked whether anybody could sign in then
+		return agent.Errorf(agent.CodeInvalid, "%s is changed under Doors, or in the file itself.", key)
+	}
 	place, err := line(c, "place", 20)
 	if err != nil {
 		return err

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"iter"
-	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
@@ -13,6 +12,7 @@ import (
 	"ash/agent"
 	"ash/agent/spend"
 	"ash/store"
+	"ash/store/storetest"
 )
 
 const dollar agent.MicroDollars = 1_000_000
@@ -30,11 +30,7 @@ type desk struct {
 
 func newDesk(t *testing.T, caps spend.PerCap) *desk {
 	t.Helper()
-	s, err := store.Open(t.Context(), store.Options{Path: filepath.Join(t.TempDir(), "ash.db")})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = s.Close() })
+	s := storetest.Open(t)
 	zone := time.FixedZone("UTC+2", 2*3600)
 	d := &desk{t: t, store: s, now: time.Date(2026, 11, 22, 9, 0, 0, 0, zone)}
 	d.caps = spend.Settings{PerCap: caps, UnknownInput: 3 * dollar, UnknownOutput: 15 * dollar}
@@ -297,6 +293,29 @@ func TestUnknownPricesAreAssumedAndLocalModelsAreFree(t *testing.T) {
 	r, err := d.Report(t.Context(), d.Today(), d.Today())
 	if err != nil || r.Total.Usage.Input != 8000 || r.Total.Usage.Cost != 18_000 || r.Total.Assumed != 18_000 {
 		t.Errorf("%+v %v", r.Total, err)
+	}
+}
+
+// Whoever brings a key of their own spends their own money: no cap holds them, and nothing is counted but the tokens.
+func TestALentKeyCostsNothing(t *testing.T) {
+	d := newDesk(t, spend.PerCap{Day: 1})
+	ask := says("hello", 1000, 1000)
+	if _, err := d.call(paid(), chat(10), ask); agent.CodeOf(err) != agent.CodeExhausted {
+		t.Fatalf("with the owner's key: %v", err)
+	}
+	var text string
+	ctx := agent.WithLent(t.Context(), agent.NewLent(paid().Ref.Provider, "sk-theirs"))
+	for delta, err := range d.Stream(ctx, paid(), chat(10), ask) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		text += delta.Text
+	}
+	if text != "hello" {
+		t.Errorf("with a key of their own: %q", text)
+	}
+	if n := d.spent(spend.CapDay); n != 0 {
+		t.Errorf("%d micro-dollars are the owner's", n)
 	}
 }
 

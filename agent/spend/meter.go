@@ -57,7 +57,7 @@ func (b *Book) begin(ctx context.Context, info agent.ModelInfo, p agent.Prompt) 
 	}}
 	r.plan = planOf(p, info, b.o.Size(p), b.o.Settings())
 	r.limit, r.call.Input, r.call.Assumed = r.plan.want, r.plan.input, r.plan.assumed
-	if info.Local {
+	if _, lent := agent.LentTo(ctx); lent || info.Local { // whoever brings a key of their own pays for it themselves
 		r.call.Free, r.call.Assumed = true, false
 		return r, nil
 	}
