@@ -209,7 +209,7 @@ func TestFileMarkAndLog(t *testing.T) {
 	text, err := os.ReadFile(log.Path)
 	must(t, err)
 	lines := strings.Split(strings.TrimSpace(string(text)), "\n")
-	if len(lines) != 3 || !strings.Contains(lines[2], `"name":"tool/brave","user":"tool/brave","host":"api.search.brave.com","for":"test","allowed":true`) || strings.Contains(string(text), "value of") {
+	if len(lines) != 3 || !strings.Contains(lines[2], `"name":"tool/brave","user":"tool/websearch","host":"api.search.brave.com","for":"test","allowed":true`) || strings.Contains(string(text), "value of") {
 		t.Errorf("%s", text)
 	}
 	info, err := os.Stat(log.Path)

@@ -200,6 +200,15 @@ func TestDecodeRefuses(t *testing.T) {
 			t.Errorf("%s: %v", what, err)
 		}
 	}
+	public, err := localca.Public(a.Certificate())
+	if err != nil || !public.Covers(leaf(t, server).Leaf, []string{"box"}, nil, now) {
+		t.Errorf("its certificate alone: %v", err)
+	}
+	for what, der := range map[string][]byte{"nothing": nil, "a server's": leaf(t, server).Leaf.Raw, "noise": []byte("x")} {
+		if _, err := localca.Public(der); agent.CodeOf(err) != agent.CodeInvalid {
+			t.Errorf("%s as an authority: %v", what, err)
+		}
+	}
 }
 
 // OpenSSL, which is nobody's of ours, agrees.
