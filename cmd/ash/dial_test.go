@@ -20,6 +20,8 @@ var dialers = map[string]string{
 	"ash/agent/sandbox/relay.go":   "a unix socket of its own",
 	"ash/agent/llm/http.go":        "model servers that the person configured; no redirect to another host",
 	"ash/cmd/ash/client.go":        "the unix socket in the home",
+	"ash/cmd/ash/auditeyes.go":     "the public database of known flaws, with names of modules alone; not with --offline",
+	"ash/cmd/ash/doctoreyes.go":    "addresses of the settings: model servers, this Ash itself",
 	"ash/web/webtest/webtest.go":   "tests",
 	"ash/agent/egress/egresstest/": "tests",
 }

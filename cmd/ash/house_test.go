@@ -76,7 +76,7 @@ var floors = []rule{
 	{may: []string{"ash/web"}, what: []string{"ash/web", "ash/handlers", "ash/agent"}},
 	{may: []string{"ash/handlers"}, what: []string{"ash/handlers", "ash/views", "ash/static", "ash/agent"}},
 	{may: []string{"ash/views"}, what: []string{"ash/views", "ash/static", "ash/agent"}},
-	{may: []string{"ash/static"}, what: nil},
+	{may: []string{"ash/static"}, what: []string{"ash/static"}},
 	{may: []string{"ash/store"}, what: []string{"ash/store", "ash/agent", "ash/migrations"}},
 	{may: []string{"ash/migrations"}, what: nil},
 	{may: []string{"ash/agent"}, what: []string{"ash/agent"}},

@@ -15,6 +15,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"github.com/chromedp/cdproto/page"
@@ -339,17 +340,18 @@ func TestVectorsWork(t *testing.T) {
 		t.Errorf("only %d vectors are seen in markup", seen)
 	}
 	needBrowser(t)
-	var shown string
+	var shown atomic.Value // a string; Chromium may still ask for what it was shown last
+	shown.Store("")
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "text/html; charset=utf-8")
-		_, _ = io.WriteString(w, "<!DOCTYPE html><main><div class=prose>"+shown+"</div></main>")
+		_, _ = io.WriteString(w, "<!DOCTYPE html><main><div class=prose>"+shown.Load().(string)+"</div></main>")
 	}))
 	defer s.Close()
 	ran := 0
 	b := newPerson(t).visit(desktop, s.URL, "/")
 	b.expect("") // whatever they bring about
 	for _, v := range xssVectors()[:60] {
-		shown = v
+		shown.Store(v)
 		b.goTo("/")
 		eval[int](b, touchEverything)
 		if b.holds(`window.pwned`) {
