@@ -21,7 +21,8 @@ var dialers = map[string]string{
 	"ash/agent/llm/http.go":        "model servers that the person configured; no redirect to another host",
 	"ash/cmd/ash/client.go":        "the unix socket in the home",
 	"ash/cmd/ash/auditeyes.go":     "the public database of known flaws, with names of modules alone; not with --offline",
-	"ash/cmd/ash/doctoreyes.go":    "addresses of the settings: model servers, this Ash itself",
+	"ash/cmd/ash/doctorclock.go":   "model servers that the person configured, without key or name; no redirect",
+	"ash/cmd/ash/doctoreyes.go":    "the unix socket in the home",
 	"ash/web/webtest/webtest.go":   "tests",
 	"ash/agent/egress/egresstest/": "tests",
 }
