@@ -56,7 +56,7 @@ func newMatcher(pattern string, literal, ignoreCase bool) (*matcher, error) {
 	if err != nil || len(program.Inst) > maxSteps {
 		return nil, agent.Wrap(agent.CodeInvalid, err, "The pattern is too complicated. Use fewer or smaller repetitions.")
 	}
-	m := &matcher{step: min(window, 4<<20/len(program.Inst))} // about 0.1 s at worst
+	m := &matcher{step: min(window, 2<<20/len(program.Inst))} // about 0.05 s at worst
 	if m.line, err = regexp.Compile(pattern); err != nil {
 		return nil, agent.Wrap(agent.CodeInvalid, err, "The pattern is not an RE2 expression.")
 	}
