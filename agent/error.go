@@ -35,9 +35,10 @@ type Need string
 
 // The needs.
 const (
-	NeedMoney Need = "money" // a spending cap is reached: it can be raised
-	NeedKey   Need = "key"   // a provider has no key: one can be pasted
-	NeedVault Need = "vault" // the vault is locked: it can be unlocked
+	NeedMoney  Need = "money"   // a spending cap is reached: it can be raised
+	NeedKey    Need = "key"     // a provider has no key: one can be pasted
+	NeedNewKey Need = "new_key" // a provider refuses its key: another can be pasted
+	NeedVault  Need = "vault"   // the vault is locked: it can be unlocked
 )
 
 // Error implements error with the text meant for logs.

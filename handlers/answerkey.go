@@ -6,6 +6,7 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"ash/agent"
+	"ash/agent/llm"
 	"ash/agent/vault"
 	"ash/views/components"
 )
@@ -41,7 +42,7 @@ func (h *Messages) Unlock(c echo.Context) error {
 	return h.takeUp(c, n)
 }
 
-// Key answers POST /chat/{thread}/messages/{message}/key: the key that was missing is kept, and the message answered anew.
+// Key answers POST /chat/{thread}/messages/{message}/key: the key that was missing, or another for one that was refused, is kept, and the message answered anew.
 func (h *Messages) Key(c echo.Context) error {
 	n, err := h.node(c)
 	if err != nil {
@@ -86,7 +87,7 @@ func (h *Frame) help(ctx context.Context, m *components.Message, n agent.Message
 	if n.State != agent.MessageFailed || n.Error == nil || !m.Head {
 		return
 	}
-	unlock, key := h.Keys.Helps(ctx, n.Error.Code, n.Model.Provider)
+	unlock, key := h.Keys.Helps(ctx, n)
 	switch {
 	case unlock:
 		form := unlockIn(n, token, h.Keys.Secrets.Status(ctx))
@@ -122,8 +123,22 @@ func (h *Frame) keyIn(ctx context.Context, n agent.Message, token string) compon
 	form := components.KeyForm{Key: components.Short(n.ID), To: messagePath(n, "key"), Place: h.Keys.place(ctx), CSRF: token}
 	if s, ok := h.Keys.status(n.Model.Provider); ok {
 		form.For, form.Page = providerTitle(s.Settings), s.Vendor.KeyPage
+		if n.Error != nil && n.Error.Need == agent.NeedNewKey {
+			form.Instead, form.Was = true, instead(s)
+		}
 	}
 	return form
+}
+
+// instead says what becomes of the key that a provider refused.
+func instead(s llm.Status) string {
+	switch s.Key.Place {
+	case llm.KeyVault:
+		return "The key that was refused stays in the vault until you confirm the new one there."
+	case llm.KeyEnvironment, llm.KeyFile:
+		return "It is used from now on, and the one in " + s.Key.Name + " no longer."
+	}
+	return ""
 }
 
 func messagePath(n agent.Message, action string) string {

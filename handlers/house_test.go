@@ -232,7 +232,7 @@ func providerSettings(c config.Config) []llm.Settings {
 		if p.Kind == "" {
 			continue // only named for its key: the house speaks to no vendor
 		}
-		out = append(out, llm.Settings{Name: name, Kind: p.Kind, BaseURL: p.BaseURL, KeySecret: p.KeySecret})
+		out = append(out, llm.Settings{Name: name, Kind: p.Kind, BaseURL: p.BaseURL, KeySecret: p.KeySecret, KeyFile: p.KeyFile})
 	}
 	return out
 }

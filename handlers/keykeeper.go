@@ -4,6 +4,7 @@ import (
 	"context"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/labstack/echo/v4"
 
@@ -150,8 +151,9 @@ func (k *KeyKeeper) status(provider string) (llm.Status, bool) {
 	return all[i], true
 }
 
-// Helps returns what a failed answer of a provider could be helped with in its place: the passphrase, a key, or nothing.
-func (k *KeyKeeper) Helps(ctx context.Context, code agent.Code, provider string) (unlock, key bool) {
+// Helps returns what a failed answer could be helped with in its place: the passphrase, a key, or nothing.
+func (k *KeyKeeper) Helps(ctx context.Context, n agent.Message) (unlock, key bool) {
+	code := n.Error.Code
 	if code != agent.CodeLocked && code != agent.CodeDenied {
 		return false, false
 	}
@@ -159,7 +161,22 @@ func (k *KeyKeeper) Helps(ctx context.Context, code agent.Code, provider string)
 	if code == agent.CodeLocked && v.Exists && v.Problem == "" {
 		return !v.Unlocked, false
 	}
-	s, ok := k.status(provider)
-	lacks := s.Key.Locked || s.Key.Problem != "" || s.Key.Place == llm.KeyNone && s.Vendor.NeedKey
-	return false, ok && lacks && hostsOf(s.Settings) != nil
+	s, ok := k.status(n.Model.Provider)
+	if !ok || hostsOf(s.Settings) == nil {
+		return false, false
+	}
+	if n.Error.Need == agent.NeedNewKey && !k.renewed(s.Settings, n.Finished) {
+		return false, true
+	}
+	return false, s.Key.Locked || s.Key.Problem != "" || s.Key.Place == llm.KeyNone && s.Vendor.NeedKey
+}
+
+// renewed reports whether the vault is known to hold another value for a provider's key than the one that was refused at that time.
+func (k *KeyKeeper) renewed(s llm.Settings, refused time.Time) bool {
+	all, err := k.Secrets.List()
+	if err != nil || s.KeySecret == "" { // it is locked: its dates cannot be read either
+		return false
+	}
+	i := slices.IndexFunc(all, func(i vault.Info) bool { return i.Name == s.KeySecret })
+	return i >= 0 && all[i].Added.After(refused)
 }

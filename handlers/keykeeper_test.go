@@ -2,8 +2,11 @@ package handlers_test
 
 import (
 	"net/url"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"ash/agent"
 	"ash/agent/config"
@@ -147,4 +150,64 @@ func TestAnswerAsksForThePassphrase(t *testing.T) {
 	h.failed(other, agent.CodeLocked)
 	h.must(h.vault.Unlock(t.Context(), []byte(vaultPass)))
 	h.browser.Get("/chat/" + string(other)).Is(200).Has("form.resume").Lacks("form.unlock")
+}
+
+func TestAnswerAsksForAnotherKey(t *testing.T) {
+	h := open(t, llmtest.Unauthorized(), llmtest.Text("Here I am."), llmtest.Unauthorized())
+	h.browser.Get("/settings/models")
+	h.browser.HTMX().Post("/settings/models/test/key", url.Values{"key": {"sk-the-first-0123456789"}, "passphrase": {vaultPass}}).Is(200)
+	thread := h.begin("Hello")
+	m := h.failed(thread, agent.CodeDenied)
+	if m.Error.Need != agent.NeedNewKey {
+		t.Errorf("it needs %q", m.Error.Need)
+	}
+	chat := "/chat/" + string(thread)
+	to := chat + "/messages/" + string(m.ID) + "/key"
+	h.vault.Lock(t.Context())
+	h.browser.Get(chat).Is(200).Has(`form.key-here[action="` + to + `"] input[name=key]`).Has("form.key-here input[autocomplete=current-password]").Lacks("form.resume").Says("stays in the vault until you confirm")
+	for what, form := range map[string]url.Values{
+		"nothing": {}, "no passphrase": {"key": {keyValue}}, "another passphrase": {"key": {keyValue}, "passphrase": {"not this one at all"}}, "no key": {"key": {"a b"}, "passphrase": {vaultPass}},
+	} {
+		if p := h.browser.HTMX().Post(to, form).Is(422).Has("form.key-here [role=alert]").Says("stays in the vault"); strings.Contains(p.Body, "canary") {
+			t.Errorf("%s: the key came back", what)
+		}
+	}
+	h.must(h.vault.Unlock(t.Context(), []byte(vaultPass)))
+	if all, err := h.vault.List(); err != nil || len(all) != 1 || all[0].Former {
+		t.Errorf("something was kept: %+v %v", all, err)
+	}
+	h.browser.HTMX().Post(to, url.Values{"key": {keyValue}}).Is(204)
+	h.until("the answer", func() bool { return h.rest(thread).Head.Text() == "Here I am." })
+	if got := h.use("provider/test", h.modelHost()); got != keyValue {
+		t.Errorf("in use is %q", got)
+	}
+	h.must(h.vault.Revert(t.Context(), "provider/test"))
+	if got := h.use("provider/test", h.modelHost()); got != "sk-the-first-0123456789" {
+		t.Errorf("the key before was %q", got)
+	}
+
+	// Where another value was given to it elsewhere meanwhile, the answer is simply asked for again.
+	other := h.begin("And now?")
+	h.failed(other, agent.CodeDenied)
+	h.browser.Get("/chat/" + string(other)).Is(200).Has("form.key-here").Lacks("form.resume")
+	time.Sleep(time.Until(h.failed(other, agent.CodeDenied).Finished.Truncate(time.Second).Add(time.Second))) // the vault's dates are whole seconds
+	_, err := h.vault.Rotate(t.Context(), "provider/test", []byte(keyValue), nil)
+	h.must(err)
+	h.browser.Get("/chat/" + string(other)).Is(200).Has("form.resume").Lacks("form.key-here")
+}
+
+func TestKeyInThePlaceOfAFile(t *testing.T) {
+	h := open(t, llmtest.Unauthorized(), llmtest.Text("Here I am."))
+	file := filepath.Join(h.home, "key.txt")
+	h.must(os.WriteFile(file, []byte("sk-of-the-file-0123456789\n"), 0o600))
+	_, err := h.config.Edit(t.Context(), "", []config.Change{{Key: "providers.test.key_file", Value: file}})
+	h.must(err)
+	thread := h.begin("Hello")
+	m := h.failed(thread, agent.CodeDenied)
+	h.browser.Get("/chat/"+string(thread)).Is(200).Has("form.key-here").Says("the one in " + file + " no longer")
+	h.browser.HTMX().Post("/chat/"+string(thread)+"/messages/"+string(m.ID)+"/key", url.Values{"key": {keyValue}, "passphrase": {vaultPass}}).Is(204)
+	h.until("the answer", func() bool { return h.rest(thread).Head.Text() == "Here I am." })
+	if got := h.use("provider/test", h.modelHost()); got != keyValue {
+		t.Errorf("in use is %q", got)
+	}
 }

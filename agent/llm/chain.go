@@ -177,6 +177,7 @@ func (r *run) fault(ctx context.Context, err error, ref agent.ModelRef) *Fault {
 	}
 	own := *f
 	own.Model = ref
+	_, own.lent = agent.LentTo(ctx)
 	return &own
 }
 

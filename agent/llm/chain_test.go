@@ -319,3 +319,34 @@ func TestBreakingOffAtEveryDelta(t *testing.T) {
 		})
 	}
 }
+
+// TestWhatARefusedKeyNeeds: another key helps where Ash's own was refused, and not where somebody brought theirs.
+func TestWhatARefusedKeyNeeds(t *testing.T) {
+	auth, overload := NewFault(FaultAuth, "", nil), NewFault(FaultDenied, "", nil)
+	for name, tc := range map[string]struct {
+		a, b []step
+		lent bool
+		need agent.Need
+		says string
+	}{
+		"refused":                 {a: []step{fails(auth)}, need: agent.NeedNewKey, says: "A does not accept the key. "},
+		"refused by both":         {a: []step{fails(auth)}, b: []step{fails(auth)}, need: agent.NeedNewKey, says: "A does not accept the key. "},
+		"refused by the other":    {a: []step{fails(overload)}, b: []step{fails(auth)}, need: ""},
+		"somebody's own, refused": {a: []step{fails(auth)}, lent: true, need: "", says: "the key that came with the request"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			scripts := [][]step{tc.a}
+			if tc.b != nil {
+				scripts = append(scripts, tc.b)
+			}
+			ctx := t.Context()
+			if tc.lent {
+				ctx = agent.WithLent(ctx, agent.NewLent("a", "sk-somebodys-own"))
+			}
+			_, _, err := trace(ctx, t, providers(t, scripts...), "")
+			if f := agent.FailureOf(err); f.Code != agent.CodeDenied || f.Need != tc.need || !strings.Contains(f.Public, tc.says) {
+				t.Errorf("%+v", f)
+			}
+		})
+	}
+}

@@ -47,6 +47,8 @@ type Fault struct {
 	Detail     string         // the server's own words: one line, at most 300 bytes, redacted
 	Advice     string         // what happened and what to do, where the kind's own sentence would mislead; "" is that sentence
 	Err        error          // the cause, for logs
+
+	lent bool // the call bore a key that somebody brought for it alone: another key of Ash's would not help
 }
 
 // NewFault makes a fault; detail is bounded and redacted here.
@@ -110,11 +112,17 @@ func (f *Fault) Code() agent.Code {
 
 // Need returns what would let the call go on, "" for nothing a page can ask for in place.
 func (f *Fault) Need() agent.Need {
-	switch f.Kind {
-	case FaultCapped:
+	switch {
+	case f.Kind == FaultCapped:
 		return agent.NeedMoney
+	case f.lent:
+		return ""
+	}
+	switch f.Kind {
 	case FaultNoKey:
 		return agent.NeedKey
+	case FaultAuth:
+		return agent.NeedNewKey
 	case FaultLocked:
 		return agent.NeedVault
 	}
@@ -160,6 +168,9 @@ func (f *Fault) sentence(who string) string {
 	case FaultKept:
 		return fmt.Sprintf("The vault does not let the key of %s go there. Check in the vault where it may go.", who)
 	case FaultAuth:
+		if f.lent {
+			return fmt.Sprintf("%s does not accept the key that came with the request.", capital)
+		}
 		return fmt.Sprintf("%s does not accept the key. Check it in Settings → Models.", capital)
 	case FaultDenied:
 		return fmt.Sprintf("%s does not let this key use %s. Check the account's permissions or choose another model.", capital, model)

@@ -37,8 +37,18 @@ type KeyForm struct {
 	For     string // whose key
 	Page    string // where the vendor gives keys out; "" when that is not known
 	Place   KeyPlace
+	Instead bool   // there is one, which the provider refuses
+	Was     string // what becomes of that one
 	Problem string // why the last try did not go through
 	CSRF    string
+}
+
+// label is that of the field.
+func (f KeyForm) label() string {
+	if f.Instead {
+		return "New key"
+	}
+	return "Key"
 }
 
 // VaultMark is what every page shows of the vault, beside its name in the navigation.

@@ -850,7 +850,7 @@ func keyState(p Provider, csrf string) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = components.KeyFields(p.Name, p.Place).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = components.KeyFields(p.Name, "Key", p.Place).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}

@@ -650,7 +650,7 @@ func (s Setup) other() templ.Component {
 			}
 			return nil
 		})
-		templ_7745c5c3_Err = components.KeyFields("setup", s.Place).Render(templ.WithChildren(ctx, templ_7745c5c3_Var26), templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = components.KeyFields("setup", "Key", s.Place).Render(templ.WithChildren(ctx, templ_7745c5c3_Var26), templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}

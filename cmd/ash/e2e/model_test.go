@@ -29,6 +29,7 @@ type model struct {
 	learned string   // what it finds worth remembering, as learning asks for it; "" is nothing
 
 	mu     sync.Mutex
+	taken  string // the only key it takes; "" is any
 	script []*reply
 	asked  []string // bodies of the questions, without those for a title
 	done   chan struct{}
@@ -92,6 +93,13 @@ func (m *model) push(r *reply) *reply {
 	return r
 }
 
+// takes has the model refuse every key but this one.
+func (m *model) takes(key string) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.taken = key
+}
+
 // questions are the bodies of what was asked so far.
 func (m *model) questions() []string {
 	m.mu.Lock()
@@ -139,6 +147,9 @@ func (m *model) next(r *http.Request, body string) *reply {
 	if m.format.Endpoint(r) != llmtest.EndpointChat {
 		return &reply{}
 	}
+	if m.refuses(r) {
+		return &reply{Reply: llmtest.Unauthorized()}
+	}
 	if strings.Contains(body, "You name conversations") {
 		return &reply{Reply: llmtest.Text(m.title)}
 	}
@@ -158,6 +169,13 @@ func (m *model) next(r *http.Request, body string) *reply {
 	first := m.script[0]
 	m.script = m.script[1:]
 	return first
+}
+
+// refuses reports whether a request bears another key than the one that is taken.
+func (m *model) refuses(r *http.Request) bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.taken != "" && r.Header.Get("Authorization") != "Bearer "+m.taken
 }
 
 // paced writes the pieces of a reply as the reply says. The server flushes once per piece, after one of its own.

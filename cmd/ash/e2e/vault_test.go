@@ -18,6 +18,7 @@ import (
 const (
 	passphrase = "canary: four unrelated words"
 	modelKey   = "sk-canary-4f1c0a77d2b94e0a8c55"
+	nextKey    = "sk-canary-b7730e5ad19f4c61a2d8"
 	braveKey   = "BSA-canary-91aa0c7e3d"
 )
 
@@ -177,7 +178,8 @@ func TestVault(t *testing.T) {
 		b.goTo("/vault/log")
 		b.until(`document.querySelector(".accesses")?.innerText.includes("provider/openai") && document.querySelector(".accesses .bad")`)
 		tp.keep(b)
-		tp.nowhere(t, s, passphrase, modelKey, braveKey, strings.Join(words[3:7], " "))
+		b.replacesRefused(tp, m, chat)
+		tp.nowhere(t, s, passphrase, modelKey, nextKey, braveKey, strings.Join(words[3:7], " "))
 	})
 }
 
@@ -214,5 +216,36 @@ func (b *tab) locksAndAdds(tp *tape) {
 	b.write("#value", braveKey)
 	b.click(`.vault-new button.go`)
 	b.until(`location.pathname === "/vault" && document.querySelector("main").innerText.includes("1 secret was added")`)
+	tp.keep(b)
+}
+
+// replacesRefused gives the provider, which refuses the key from now on, another one in the place of the failed answer.
+func (b *tab) replacesRefused(tp *tape, m *model, chat string) {
+	b.t.Helper()
+	m.takes(nextKey)
+	b.goTo(chat)
+	b.until(online)
+	b.send("Is the door shut?")
+	const field = ".msg form.key-here input[name=key]"
+	b.until(`document.querySelector(".msg .ending.bad")?.innerText.includes("does not accept the key") && document.querySelector("` + field + `")`)
+	b.write(field, "two words")
+	b.click(".msg form.key-here button.go")
+	b.until(`document.querySelector(".msg form.key-here [role=alert]")?.innerText.includes("does not look like a key")`)
+	tp.keep(b)
+	if wide := eval[int](b, `document.documentElement.scrollWidth - innerWidth`); wide > 0 {
+		b.t.Errorf("the page scrolls sideways by %d px", wide)
+	}
+	m.says("It is shut.")
+	b.rewrite(field, nextKey)
+	b.click(".msg form.key-here button.go")
+	b.answered("It is shut.")
+	b.until(`!document.querySelector(".msg form.key-here")`)
+	b.once("Is the door shut?", "It is shut.")
+	tp.keep(b)
+
+	// The key that was refused is kept until somebody says that the new one is good.
+	b.goTo("/vault/secret?name=provider/openai")
+	b.click(`form[action="/vault/confirm"] button.go`)
+	b.until(`!document.querySelector("form[action='/vault/confirm']") && document.querySelector("main").innerText.includes("provider/openai")`)
 	tp.keep(b)
 }
