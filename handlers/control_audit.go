@@ -13,7 +13,8 @@ import (
 
 // ControlAudit looks whether Ash is safe, and sets right what it can.
 type ControlAudit interface {
-	Audit(ctx context.Context, offline bool) (audit.Report, error)
+	// Audit looks. flaws has it ask the database of known flaws, which is told what Ash is made of; else nobody is asked.
+	Audit(ctx context.Context, flaws bool) (audit.Report, error)
 	// Fix does what a finding of a kept report offers. CodeNotFound for one that offers nothing, CodeConflict when it is no longer as it was found.
 	Fix(ctx context.Context, report agent.ID, finding string) (audit.Finding, error)
 }
@@ -22,7 +23,7 @@ type ControlAudit interface {
 type (
 	// ControlAuditLook says how to look.
 	ControlAuditLook struct {
-		Offline bool `json:"offline,omitempty"`
+		Flaws bool `json:"flaws,omitempty"` // look up the known flaws of what Ash is made of, on the network
 	}
 	// ControlFix names a finding.
 	ControlFix struct {
@@ -47,7 +48,7 @@ func (h Control) auditNow(c echo.Context) error {
 	if err := http.NewResponseController(c.Response()).SetWriteDeadline(time.Time{}); err != nil {
 		return err // a large home takes its time
 	}
-	report, err := h.Audit.Audit(c.Request().Context(), in.Offline)
+	report, err := h.Audit.Audit(c.Request().Context(), in.Flaws)
 	if err != nil {
 		return err
 	}

@@ -16,8 +16,9 @@ import (
 
 // Auditor looks whether Ash is safe, remembers what it found, and sets right what it can.
 type Auditor interface {
-	// Begin starts a look in the background, unless one is under way.
-	Begin()
+	// Begin starts a look in the background, unless one is under way. flaws has it ask the database of known flaws on the network, which is
+	// told what Ash is made of; else nobody is asked.
+	Begin(flaws bool)
 	// Progress says how far the look under way is, and why the last one failed.
 	Progress() (running bool, done, total int, err error)
 	// Reports returns the reports that are kept, the newest first.
@@ -43,7 +44,7 @@ func (h *Safety) Show(c echo.Context) error {
 
 // Begin answers POST /settings/safety: another look.
 func (h *Safety) Begin(c echo.Context) error {
-	h.Auditor.Begin()
+	h.Auditor.Begin(c.FormValue("flaws") != "")
 	if !ByHTMX(c) {
 		return see(c, "/settings/safety")
 	}
@@ -93,7 +94,7 @@ func (h *Safety) page(c echo.Context, id agent.ID) (pages.Safety, error) {
 	if err != nil {
 		return pages.Safety{}, err
 	}
-	out := pages.Safety{SettingsFrame: frame, Look: pages.Look{Path: "/settings/safety", Button: "Look again", CSRF: Token(c)}}
+	out := pages.Safety{SettingsFrame: frame, Look: pages.Look{Path: "/settings/safety", Button: "Look again", Flaws: true, CSRF: Token(c)}}
 	var failed error
 	out.Look.Running, out.Look.Done, out.Look.Total, failed = h.Auditor.Progress()
 	if failed != nil && !out.Look.Running {

@@ -13,13 +13,14 @@ import (
 // inspection is an auditor whose looks end when the test says so.
 type inspection struct {
 	begun   int
+	flaws   bool // the last look was to ask for known flaws
 	running bool
 	failed  error
 	reports []audit.Report
 	refuse  error
 }
 
-func (i *inspection) Begin() { i.begun, i.running = i.begun+1, true }
+func (i *inspection) Begin(flaws bool) { i.begun, i.running, i.flaws = i.begun+1, true, flaws }
 func (i *inspection) Progress() (bool, int, int, error) {
 	return i.running, 3, 12, i.failed
 }
@@ -43,8 +44,13 @@ func TestSafetyPage(t *testing.T) {
 	h := open(t)
 	h.browser.Get("/settings/safety").Is(200).Says("Nobody has looked yet").Has("nav.sections a[aria-current=page][href='/settings/safety']")
 	h.browser.HTMX().Post("/settings/safety", nil).Is(200).Has("#report[hx-get='/settings/safety/state']").Says("3 of 12")
-	if h.auditor.begun != 1 {
-		t.Errorf("%d looks were begun", h.auditor.begun)
+	if h.auditor.begun != 1 || h.auditor.flaws {
+		t.Errorf("%d looks were begun; the network was to be asked: %v", h.auditor.begun, h.auditor.flaws)
+	}
+	h.auditor.running = false
+	h.browser.Get("/settings/safety").Is(200).Has("form.look-again input[type=checkbox][name=flaws][value='1']:not([checked])").Says("osv.dev")
+	if h.browser.Post("/settings/safety", url.Values{"flaws": {"1"}}).Is(303); !h.auditor.flaws {
+		t.Error("known flaws are not looked up when the person asks for it")
 	}
 	h.auditor.running = false
 	newest, older := agent.NewID(), agent.NewID()

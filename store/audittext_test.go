@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -107,6 +108,41 @@ func TestTheAuditReadsInPieces(t *testing.T) {
 	cancel()
 	if err := f.AuditMessages(ctx, func(audit.Text) error { return nil }); err == nil {
 		t.Error("a reader that has left is read to")
+	}
+}
+
+// A text is read to a bound, and whoever reads is told where it was not read to its end.
+func TestTheAuditSaysWhatItDidNotRead(t *testing.T) {
+	f := newFixture(t)
+	f.post("short")
+	whole := f.post(strings.Repeat("ö", auditBytes-1000)).Message.ID // two bytes each: longer in bytes alone
+	long := f.post(strings.Repeat("filler words ", auditBytes/12)).Message.ID
+	if _, err := f.writer.NewRaw(`INSERT INTO file_versions (id, thread, call, root, path, mode, undone, created, labels, bytes) VALUES ('0198c0de-0000-7000-8000-000000000006', ?, 'c', '/r', 'x.txt', 384, 0, 1, '[]', ?)`,
+		f.thread, []byte(strings.Repeat("x", auditBytes+1))).Exec(f.ctx); err != nil {
+		t.Fatal(err)
+	}
+	var cut []string
+	for name, source := range auditSources(f.Store) {
+		last := map[string]audit.Text{}
+		err := source(f.ctx, func(x audit.Text) error {
+			if last[x.Place].Until > 0 {
+				t.Errorf("%s: a piece that is not the last of %s says that it is", name, x.Place)
+			}
+			last[x.Place] = x
+			return nil
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for place, x := range last {
+			if x.Until > 0 {
+				cut = append(cut, place)
+			}
+		}
+	}
+	slices.Sort(cut)
+	if want := []string{"earlier version of x.txt", "message " + string(long)}; !slices.Equal(cut, want) {
+		t.Errorf("not read to their ends: %q, want %q (and not %s)", cut, want, whole)
 	}
 }
 

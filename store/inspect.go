@@ -28,6 +28,10 @@ type Health struct {
 	Known   int      // newest step this binary has
 	Foreign bool     // a step was applied that this binary knows in another form, or the file is another program's
 	Newest  time.Time
+	// Who from another machine could sign in: whether there is a passphrase, and when a device that is signed in was seen last; zero
+	// for none.
+	Passphrase bool
+	DeviceSeen time.Time
 }
 
 // Inspect looks at the database at path beside whoever uses it: it takes no lock that holds up others, makes no mark and brings no schema
@@ -178,5 +182,23 @@ func (s *Store) lookAtSchema(ctx context.Context, db *bun.DB, h *Health, set []m
 		return fmt.Errorf("read the newest time: %w", err)
 	}
 	h.Newest = fromMicros(newest)
+	return h.lookAtDoors(ctx, db)
+}
+
+// lookAtDoors finds out who could sign in. A schema from before there were doors lets nobody in.
+func (h *Health) lookAtDoors(ctx context.Context, db *bun.DB) error {
+	var tables int
+	if err := db.NewRaw(`SELECT count(*) FROM sqlite_master WHERE type = 'table' AND name IN ('door_passphrase', 'devices')`).Scan(ctx, &tables); err != nil || tables < 2 {
+		return err
+	}
+	var seen int64
+	err := db.NewRaw(`SELECT EXISTS (SELECT 1 FROM door_passphrase WHERE phc <> ''), ifnull((SELECT max(seen) FROM devices WHERE ended = 0 AND expires > ?), 0)`, micros(now())).
+		Scan(ctx, &h.Passphrase, &seen)
+	if err != nil {
+		return fmt.Errorf("read who could sign in: %w", err)
+	}
+	if seen > 0 {
+		h.DeviceSeen = fromMicros(seen)
+	}
 	return nil
 }

@@ -136,6 +136,44 @@ func FuzzVaultLog(f *testing.F) {
 	f.Fuzz(func(t *testing.T, text string) { usedFor(t, text) })
 }
 
+// What was read to a bound only is told, once for all texts of a look, by each look that reads them.
+func TestTextsThatWereNotReadToTheirEnds(t *testing.T) {
+	t.Parallel()
+	source := func(cut int) audit.SourceFunc {
+		return func(_ context.Context, yield func(audit.Text) error) error {
+			for i := range cut + 1 {
+				place := audit.Text{Place: fmt.Sprintf("message %d", i), Text: "words", Kind: audit.KindMessage}
+				err := yield(place)
+				if place.Text, place.Until = "more", 1<<20; err == nil && i > 0 {
+					err = yield(place)
+				}
+				if err != nil {
+					return err
+				}
+			}
+			return nil
+		}
+	}
+	for cut, want := range map[int][]string{0: nil, 1: {"info: Only the first 1 MB of one text was read."}, 12: {"info: Only the first 1 MB of 12 texts was read."}} {
+		for _, c := range []audit.Check{
+			audit.Secrets{Title: "Secrets", Source: source(cut), Find: func(string) []audit.Hit { return nil }},
+			audit.Planted{Source: source(cut), Scan: func(context.Context, audit.Kind, string) []audit.Sign { return nil }},
+		} {
+			list, _ := found(t, c)
+			are(t, fmt.Sprintf("%s, %d", c.Name(), cut), list, want...)
+			_, _ = c.Run(t.Context(), func(f audit.Finding) {
+				if f.Place != "message 1" || len(f.More) > 5 || cut == 12 && f.More[4] != "and 7 more" {
+					t.Errorf("places: %q %q", f.Place, f.More)
+				}
+			})
+		}
+	}
+	_, note := found(t, audit.Secrets{Source: source(0), Find: func(string) []audit.Hit { return nil }, Blind: func(context.Context) string { return "the vault is locked" }})
+	if !strings.Contains(note, "; the vault is locked") {
+		t.Error(note)
+	}
+}
+
 func TestOldImage(t *testing.T) {
 	t.Parallel()
 	for what, x := range map[string]struct {
@@ -164,7 +202,7 @@ func TestDependencies(t *testing.T) {
 		list, _ := found(t, audit.Dependencies{Modules: func() []audit.Module { return parts }, Ask: ask})
 		return list
 	}
-	are(t, "offline", check(nil), "info: No server was to be asked")
+	are(t, "not asked", check(nil), "info: Nobody on the network was asked")
 	are(t, "not reached", check(func(context.Context, []audit.Module) ([]audit.Flaw, error) { return nil, errors.New("down") }), "info: cannot be reached")
 	are(t, "none", check(func(context.Context, []audit.Module) ([]audit.Flaw, error) { return nil, nil }))
 	are(t, "two of one", check(func(_ context.Context, m []audit.Module) ([]audit.Flaw, error) {

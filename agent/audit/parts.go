@@ -69,7 +69,7 @@ type Flaw struct {
 // Dependencies checks the parts of this program against a database of known flaws.
 type Dependencies struct {
 	Modules func() []Module
-	Ask     func(ctx context.Context, list []Module) ([]Flaw, error) // nil: nobody may be asked
+	Ask     func(ctx context.Context, list []Module) ([]Flaw, error) // nil: nobody is to be asked
 }
 
 // Name implements Check.
@@ -83,7 +83,8 @@ func (d Dependencies) Run(ctx context.Context, report func(Finding)) (string, er
 	}
 	unknown := Finding{Severity: Info, Text: fmt.Sprintf("The %d parts of this program were not compared with known flaws.", len(list)), Remedy: "Keep Ash up to date, and look again when the network is there."}
 	if d.Ask == nil {
-		unknown.Text += " No server was to be asked."
+		unknown.Text += " Nobody on the network was asked."
+		unknown.Remedy = "Keep Ash up to date. To have them compared, tick the box above the report, or: ash audit --flaws"
 		report(unknown)
 		return "not asked", nil
 	}
@@ -131,7 +132,7 @@ func (Environment) Name() string { return "Surroundings" }
 func (e Environment) Run(ctx context.Context, report func(Finding)) (string, error) {
 	s, err := e.Look(ctx)
 	if s.Root {
-		report(Finding{Severity: Medium, Text: "Ash runs as root: a mistake in it could touch the whole machine.", Remedy: "Run it as yourself: ash service install"})
+		report(Finding{Severity: Medium, Text: "Ash runs as root: a mistake in it could touch the whole machine.", Remedy: "Run it as an ordinary user, in a home that belongs to that user."})
 	}
 	for _, p := range s.Plain {
 		report(Finding{Severity: High, Text: "What you say, and the key, go over the network without encryption.", Place: p, Link: "/settings/models", Remedy: "Use the https address of that server."})

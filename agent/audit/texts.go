@@ -19,6 +19,8 @@ type Text struct {
 	Line  int  // of the file its first line is; 0: it has no lines
 	Fresh int  // bytes at its begin that the piece before had, too: what lies wholly in there is known
 	Grave bool // a secret here is open to more than the person: to programs, tools, models
+	// Until is how many characters were read of a text that is longer; 0: all of it. Of several pieces the last one says so.
+	Until int
 	Kind  Kind
 }
 
@@ -54,6 +56,7 @@ type Secrets struct {
 	Title  string // of the check
 	Source Source
 	Find   func(text string) []Hit
+	Blind  func(ctx context.Context) string // what Find cannot see now, in words; nil or "": nothing
 }
 
 // Name implements Check.
@@ -83,9 +86,11 @@ func (s Secrets) Run(ctx context.Context, report func(Finding)) (string, error) 
 	}
 	found := map[[sha256.Size]byte]*met{}
 	texts, bytes, beyond := 0, int64(0), 0
+	var short shortened
 	err := s.Source.Texts(ctx, func(t Text) error {
 		texts++
 		bytes += int64(len(t.Text) - t.Fresh)
+		short.note(t)
 		for _, h := range s.Find(t.Text) {
 			if h.End <= t.Fresh {
 				continue
@@ -122,7 +127,14 @@ func (s Secrets) Run(ctx context.Context, report func(Finding)) (string, error) 
 	if beyond > 0 {
 		report(Finding{Severity: High, Text: fmt.Sprintf("There are %d more places with secrets that are not told apart.", beyond), Remedy: "See to the ones that are listed, then look again."})
 	}
-	return fmt.Sprintf("%d texts, %d MB", texts, bytes>>20), err
+	short.tell(report)
+	note := fmt.Sprintf("%d texts, %d MB", texts, bytes>>20)
+	if s.Blind != nil {
+		if words := s.Blind(ctx); words != "" {
+			note += "; " + words
+		}
+	}
+	return note, err
 }
 
 // add notes another place of a secret. Overlapping pieces of one file tell of it twice.
@@ -213,15 +225,55 @@ func (Planted) Name() string { return "Planted instructions" }
 // Run implements Check.
 func (p Planted) Run(ctx context.Context, report func(Finding)) (string, error) {
 	texts := 0
+	var short shortened
 	err := p.Source.Texts(ctx, func(t Text) error {
 		texts++
+		short.note(t)
 		signs := slices.DeleteFunc(p.Scan(ctx, t.Kind, t.Text), func(s Sign) bool { return s.Start < t.Fresh })
 		if len(signs) > 0 {
 			report(plantedFinding(t, signs[0]))
 		}
 		return ctx.Err()
 	})
+	short.tell(report)
 	return fmt.Sprintf("%d texts", texts), err
+}
+
+// shortened counts the texts that were not read to their end.
+type shortened struct {
+	texts, until int
+	link         string
+	places       []string // the first ones
+}
+
+func (s *shortened) note(t Text) {
+	if t.Until == 0 {
+		return
+	}
+	s.texts++
+	s.until = max(s.until, t.Until)
+	if len(s.places) < placesKept {
+		s.places = append(s.places, t.Place)
+	}
+	if s.link == "" {
+		s.link = t.Link
+	}
+}
+
+// tell says what was left out, if anything was.
+func (s *shortened) tell(report func(Finding)) {
+	if s.texts == 0 {
+		return
+	}
+	f := Finding{Severity: Info, Place: s.places[0], More: s.places[1:], Link: s.link, Remedy: "What comes after that nobody looked at. Nothing to do if you know what these texts hold."}
+	f.Text = fmt.Sprintf("Only the first %d MB of %d texts was read.", s.until>>20, s.texts)
+	if s.texts == 1 {
+		f.Text = fmt.Sprintf("Only the first %d MB of one text was read.", s.until>>20)
+	}
+	if more := s.texts - len(s.places); more > 0 {
+		f.More = append(f.More, fmt.Sprintf("and %d more", more))
+	}
+	report(f)
 }
 
 func plantedFinding(t Text, s Sign) Finding {

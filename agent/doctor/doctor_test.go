@@ -227,6 +227,9 @@ func TestEveryCheck(t *testing.T) {
 		return Sandbox{Look: func(context.Context) (Sandboxes, error) { return s, nil }}
 	}
 	doors := func(d Doors) Ports { return Ports{Look: func(context.Context) (Doors, error) { return d, nil }} }
+	models := func(list ...string) Models {
+		return Models{Look: func(context.Context) ([]string, error) { return list, nil }}
+	}
 	server := func(s ServerState) Server {
 		return Server{Look: func(context.Context) (ServerState, error) { return s, nil }}
 	}
@@ -282,6 +285,13 @@ func TestEveryCheck(t *testing.T) {
 		{doors(Doors{Address: "127.0.0.1:8080", Busy: true, Default: true}), Note, "next free port"},
 		{doors(Doors{Address: "127.0.0.1:8080", Busy: true}), Problem, "Another program"},
 		{doors(Doors{Refused: "Ash does not listen there."}), Problem, "does not listen there"},
+		{doors(Doors{Barred: "Nobody could sign in."}), Problem, "Nobody could sign in."},
+		{doors(Doors{Open: []string{"localhost:8080"}, Ready: true, Network: []string{"http://192.168.1.5:8080"}}), OK, "reach it at http://192.168.1.5:8080"},
+		{doors(Doors{Open: []string{"localhost:8080"}, Ready: true, Closed: "Ash cannot listen on 192.168.1.5:8080."}), Warning, "localhost:8080. Ash cannot listen on 192.168.1.5"},
+		{doors(Doors{Address: "127.0.0.1:8080", Closed: "Nobody could sign in."}), Warning, "is free. Nobody could"},
+		{models(), Note, "No model is set up"},
+		{models("a/b"), OK, "a/b answers"},
+		{models("a/b", "c/d"), OK, "When it fails: c/d"},
 		{server(ServerState{Self: true}), OK, "Ash runs"},
 		{server(ServerState{}), Note, "No Ash runs"},
 		{server(ServerState{Running: true, Who: " (process 7)"}), Problem, "does not answer"},

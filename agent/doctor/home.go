@@ -70,7 +70,7 @@ func (p Permissions) Run(ctx context.Context) Finding {
 		return Finding{Severity: OK, Text: "The home and everything in it is yours alone."}
 	}
 	f := Finding{Severity: Warning, Text: fmt.Sprintf("%s in the home %s not yours alone, or not what Ash makes.", count(len(list), "thing"), isAre(len(list))),
-		Fix: "Take the rights of others away.", Command: list[0].Fix}
+		Fix: "Take the rights of others away, here or under Settings → Safety.", Command: list[0].Fix}
 	for _, l := range list {
 		f.Details = append(f.Details, l.Path+": "+l.What)
 		if l.Bad {

@@ -14,6 +14,10 @@ type Doors struct {
 	Busy    bool     // no server of this home runs, and another program has the address
 	Default bool     // nobody chose the address, so the next free port is taken
 	Refused string   // why Ash would not listen there; "" when it would
+	Barred  string   // why Ash does not listen there before somebody from elsewhere could sign in; "" when it does
+	Ready   bool     // somebody from elsewhere could sign in: there is a passphrase, or a paired device
+	Network []string // addresses at which other devices reach a running server: "http://192.168.1.5:8080"
+	Closed  string   // why other devices do not reach it as the settings ask for; "" when they do
 }
 
 // Ports checks that the pages can be served where they should be.
@@ -30,17 +34,49 @@ func (p Ports) Run(ctx context.Context) Finding {
 	switch {
 	case err != nil:
 		return unseen(err, "")
+	case d.Barred != "":
+		return Finding{Severity: Problem, Text: d.Barred, Fix: passphraseFirst, Command: setPassphrase}
 	case d.Refused != "":
 		return Finding{Severity: Problem, Text: d.Refused, Fix: "Change server.listen.", Command: "ash config set server.listen 127.0.0.1:8080"}
 	case len(d.Open) > 0:
-		return Finding{Severity: OK, Text: "Ash listens on " + strings.Join(d.Open, ", ") + "."}
+		return d.open()
 	case d.Busy && d.Default:
 		return Finding{Severity: Note, Text: "Another program uses " + d.Address + ". Ash takes the next free port when it starts, and says which."}
 	case d.Busy:
 		return Finding{Severity: Problem, Text: "Another program uses " + d.Address + ", so Ash cannot start there.",
 			Fix: "End that program, or choose another address.", Command: "ash config set server.listen 127.0.0.1:0"}
 	}
+	if d.Closed != "" {
+		return d.closed(d.Address + " is free. ")
+	}
 	return Finding{Severity: OK, Text: d.Address + " is free."}
+}
+
+// What opens Ash to other devices, where nobody could sign in yet.
+const (
+	passphraseFirst = "Set a passphrase, or pair a device under Settings → Doors."
+	setPassphrase   = "ash doors passphrase"
+)
+
+// open tells where a running server is.
+func (d Doors) open() Finding {
+	f := Finding{Severity: OK, Text: "Ash listens on " + strings.Join(d.Open, ", ") + "."}
+	if d.Closed != "" {
+		f = d.closed(f.Text + " ")
+	}
+	if len(d.Network) > 0 {
+		f.Text += " Other devices reach it at " + strings.Join(d.Network, ", ") + "."
+	}
+	return f
+}
+
+// closed tells why other devices do not reach Ash although they should.
+func (d Doors) closed(first string) Finding {
+	f := Finding{Severity: Warning, Text: first + d.Closed, Fix: "See to that, or close Ash to other devices again: Settings → Doors.", Command: "ash config set doors.lan off"}
+	if !d.Ready {
+		f.Fix, f.Command = passphraseFirst, setPassphrase
+	}
+	return f
 }
 
 // Server checks whether a running Ash answers.
@@ -73,7 +109,7 @@ func (s Server) Run(ctx context.Context) Finding {
 		return Finding{Severity: Problem, Text: "An Ash holds the home" + st.Who + ", but does not answer on its socket.",
 			Fix: "Another command may be at work for a moment. If it stays like this, end that process and start Ash anew: nothing that was stored is lost."}
 	case !st.Running:
-		return Finding{Severity: Note, Text: "No Ash runs on this home, so this is what was found beside it.", Command: "ash serve"}
+		return Finding{Severity: Note, Text: "No Ash runs on this home now. Its files were looked at without it.", Command: "ash serve"}
 	case st.Version != st.Mine:
 		return Finding{Severity: Warning, Text: fmt.Sprintf("The running Ash is %s, this program is %s.", st.Version, st.Mine), Fix: "Start Ash anew, so that both are the same."}
 	}

@@ -3,10 +3,34 @@ package doctor
 import (
 	"context"
 	"fmt"
+	"strings"
 	"time"
 
 	"ash/agent"
 )
+
+// Models checks that there is a model to answer.
+type Models struct {
+	Look func(ctx context.Context) ([]string, error) // the models in the order they are asked, without the built-in one
+}
+
+// Name implements Check.
+func (Models) Name() string { return "Models" }
+
+// Run implements Check.
+func (m Models) Run(ctx context.Context) Finding {
+	list, err := m.Look(ctx)
+	switch {
+	case err != nil:
+		return unseen(err, "")
+	case len(list) == 0:
+		return Finding{Severity: Note, Text: "No model is set up yet, so the built-in one answers: it finds and quotes what is stored, and can do little else.",
+			Fix: "Choose one in the page, under Settings → Models."}
+	case len(list) == 1:
+		return Finding{Severity: OK, Text: list[0] + " answers. No other stands in when it fails."}
+	}
+	return Finding{Severity: OK, Text: list[0] + " answers. When it fails: " + strings.Join(list[1:], ", ") + "."}
+}
 
 // Key is what is known of a provider's key, never the key.
 type Key struct {

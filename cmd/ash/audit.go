@@ -19,7 +19,7 @@ import (
 
 // auditCommand is "ash audit". home finds the home of Ash.
 func auditCommand(home func() (string, error)) *cobra.Command {
-	var fix, yes, offline, asJSON bool
+	var fix, yes, flaws, asJSON bool
 	cmd := &cobra.Command{
 		Use:   "audit",
 		Short: "Look whether Ash is safe: open doors, secrets in plain text, planted instructions",
@@ -28,7 +28,8 @@ secrets in plain text in files, conversations and memory, instructions that some
 permissions that allow too much, old parts. No secret is shown, only where it is.
 
 A running Ash is asked, and looks itself. The report is kept for the Safety page; no model ever sees it.
-The database of known flaws (osv.dev) is told which public Go modules Ash is made of; --offline asks nobody.
+Nothing leaves this machine, except with --flaws: the public database osv.dev is then told which public
+parts (Go modules) this Ash is made of, and answers which of them have known flaws.
 
 --fix sets right what is safe to set right: it closes files to others and removes temporary files; what
 takes something away for good (old copies, tokens, devices, permissions) it asks about, one by one.
@@ -36,6 +37,7 @@ takes something away for good (old copies, tokens, devices, permissions) it asks
 Exit codes: 0 nothing but notes, 5 there is something to see to, 1 something is open or in plain text.`,
 		Example: `  ash audit
   ash audit --fix
+  ash audit --flaws          look up known flaws on the network, too
   ash audit --json | jq '.findings[] | select(.severity == "high")'`,
 		Args: usageArgs(cobra.NoArgs),
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -44,7 +46,7 @@ Exit codes: 0 nothing but notes, 5 there is something to see to, 1 something is 
 			}
 			return tokenLink(cmd.Context(), home, func(l *link) error {
 				var r audit.Report
-				if err := l.call(cmd.Context(), http.MethodPost, "/audit", handlers.ControlAuditLook{Offline: offline}, &r); err != nil {
+				if err := l.call(cmd.Context(), http.MethodPost, "/audit", handlers.ControlAuditLook{Flaws: flaws}, &r); err != nil {
 					return err
 				}
 				if fix {
@@ -66,7 +68,7 @@ Exit codes: 0 nothing but notes, 5 there is something to see to, 1 something is 
 	}
 	cmd.Flags().BoolVar(&fix, "fix", false, "set right what is safe to set right")
 	cmd.Flags().BoolVar(&yes, "yes", false, "with --fix: do not ask")
-	cmd.Flags().BoolVar(&offline, "offline", false, "ask no server on the network")
+	cmd.Flags().BoolVar(&flaws, "flaws", false, "look up the known flaws of what Ash is made of, at osv.dev on the network")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "write the report as JSON")
 	return cmd
 }

@@ -23,7 +23,7 @@ import (
 // inspected runs ash audit and returns its report.
 func (w ward) inspected(args ...string) audit.Report {
 	w.t.Helper()
-	a := ash(w.t, "", append([]string{"audit", "--json", "--offline", "--home", w.home}, args...)...)
+	a := ash(w.t, "", append([]string{"audit", "--json", "--home", w.home}, args...)...)
 	var r audit.Report
 	if err := json.Unmarshal([]byte(a.out), &r); err != nil {
 		w.t.Fatalf("exit %d, %v\n%s%s", a.code, err, a.out, a.err)
@@ -177,12 +177,12 @@ func TestAuditFindsWhatIsUnsafe(t *testing.T) {
 			}
 			// What takes something away for good is asked about.
 			if list[0].Fix.Ask {
-				a := ash(t, "n\nn\nn\n", "audit", "--fix", "--offline", "--home", w.home)
+				a := ash(t, "n\nn\nn\n", "audit", "--fix", "--home", w.home)
 				if !strings.Contains(a.out, "[y/n]") || len(found(w.inspected(), c.check, c.words)) != 1 {
 					t.Errorf("a no was not heard: %s", a.out)
 				}
 			}
-			if a := ash(t, "y\ny\ny\n", "audit", "--fix", "--offline", "--home", w.home); !strings.Contains(a.out, "done: ") {
+			if a := ash(t, "y\ny\ny\n", "audit", "--fix", "--home", w.home); !strings.Contains(a.out, "done: ") {
 				t.Errorf("nothing was done: %s%s", a.out, a.err)
 			}
 			if list := found(w.inspected(), c.check, c.words); len(list) > 0 {

@@ -1,18 +1,14 @@
 package main
 
 import (
-	"bytes"
 	"context"
-	"encoding/json"
 	"fmt"
 	"io"
 	"net"
-	"net/http"
 	"net/netip"
 	"net/url"
 	"os"
 	"path/filepath"
-	"runtime/debug"
 	"slices"
 	"strings"
 	"time"
@@ -26,12 +22,8 @@ import (
 	"ash/agent/sandbox"
 )
 
-// flawDatabase answers which modules of Go have known flaws (https://google.github.io/osv.dev/post-v1-querybatch/). It is told the names and
-// versions of the public modules this program is made of, and nothing else.
-const flawDatabase = "https://api.osv.dev/v1/querybatch"
-
-// auditor makes the checks of the audit over the running Ash. address is where its pages are; offline asks nobody on the network.
-func (a *app) auditor(address string, offline bool) *audit.Audit {
+// auditor makes the checks of the audit over the running Ash. address is where its pages are; ask has known flaws looked up, nil asks nobody.
+func (a *app) auditor(address string, ask flawAsker) *audit.Audit {
 	c := a.config.Current().Config()
 	eyes := a.ownEyes(address)
 	beyond := &unread{}
@@ -40,20 +32,16 @@ func (a *app) auditor(address string, offline bool) *audit.Audit {
 		audit.SignIn{Look: a.ways, Now: time.Now},
 		audit.Drift{Look: func(ctx context.Context) ([]audit.Loose, error) { return drift(ctx, eyes.places()) }},
 		audit.VaultUse{Files: a.vaultLogs, Now: time.Now, Zone: time.Local},
-		audit.Secrets{Title: "Secrets in files", Source: withUnread(a.filesToRead(c, beyond), beyond), Find: a.findSecrets},
-		audit.Secrets{Title: "Secrets in conversations and memory", Find: a.findSecrets, Source: audit.Together{
+		audit.Secrets{Title: "Secrets in files", Source: withUnread(a.filesToRead(c, beyond), beyond), Find: a.findSecrets, Blind: a.unseenSecrets},
+		audit.Secrets{Title: "Secrets in conversations and memory", Find: a.findSecrets, Blind: a.unseenSecrets, Source: audit.Together{
 			audit.SourceFunc(a.store.AuditMemory), audit.SourceFunc(a.store.AuditVersions), audit.SourceFunc(a.store.AuditMessages), audit.SourceFunc(a.store.AuditCalls),
 		}},
-		audit.Planted{Scan: a.scanPlanted, Source: audit.Together{
-			audit.FileSource{Trees: identityTrees(c)},
-			audit.FileSource{Trees: []audit.Tree{{Path: c.Memory.Notes, Name: "notes", Kind: audit.KindNote, Link: noteLink}}},
-			audit.SourceFunc(a.store.AuditMemory), audit.SourceFunc(a.store.AuditCalls),
-		}},
+		audit.Planted{Scan: a.scanPlanted, Source: a.mayBePlanted(c)},
 		audit.Rules{Look: a.standing, Home: personHome(), Now: time.Now},
 		audit.OldImage{Look: a.imageState, Now: time.Now},
 		audit.Environment{Look: func(context.Context) (audit.Surroundings, error) { return a.surroundings(c), nil }},
 		audit.Strays{Look: func(ctx context.Context) ([]audit.Stray, error) { return straysAndCopies(ctx, eyes.places()) }, Now: time.Now},
-		audit.Dependencies{Modules: modules, Ask: askFlaws(offline)},
+		audit.Dependencies{Modules: modules, Ask: ask},
 	}
 	return audit.New(audit.Options{Redact: a.hands.guard.Redact, Home: a.home, Version: versionString(), Fixers: a.fixers(eyes.places())}, checks...)
 }
@@ -197,6 +185,24 @@ func (a *app) filesToRead(c config.Config, u *unread) audit.Source {
 		trees = append(trees, audit.Tree{Path: unit, Kind: audit.KindConfig})
 	}
 	return audit.FileSource{Trees: trees, Beyond: func(n int) { u.files += n }}
+}
+
+// mayBePlanted is what the assistant reads as its own, or read once.
+func (a *app) mayBePlanted(c config.Config) audit.Source {
+	u := &unread{}
+	trees := append(identityTrees(c), audit.Tree{Path: c.Memory.Notes, Name: "notes", Kind: audit.KindNote, Link: noteLink})
+	return withUnread(audit.Together{
+		audit.FileSource{Trees: trees, Beyond: func(n int) { u.files += n }},
+		audit.SourceFunc(a.store.AuditMemory), audit.SourceFunc(a.store.AuditCalls),
+	}, u)
+}
+
+// unseenSecrets says what findSecrets cannot see now.
+func (a *app) unseenSecrets(ctx context.Context) string {
+	if s := a.vault.Status(ctx); s.Exists && !s.Unlocked {
+		return "the vault is locked, so its own values were not looked for"
+	}
+	return ""
 }
 
 // scratchFolders are where the sandbox keeps what commands wrote beside their folder.
@@ -344,91 +350,4 @@ func straysAndCopies(ctx context.Context, p homePlaces) ([]audit.Stray, error) {
 		}
 	}
 	return out, err
-}
-
-// modules are what this program is made of.
-func modules() []audit.Module {
-	info, ok := debug.ReadBuildInfo()
-	if !ok {
-		return nil
-	}
-	out := []audit.Module{{Path: "stdlib", Version: strings.TrimPrefix(info.GoVersion, "go")}}
-	for _, m := range info.Deps {
-		if m.Replace != nil {
-			m = m.Replace
-		}
-		if strings.HasPrefix(m.Version, "v") {
-			out = append(out, audit.Module{Path: m.Path, Version: m.Version})
-		}
-	}
-	return out
-}
-
-// askFlaws asks the database of flaws; nil where nobody is to be asked.
-func askFlaws(offline bool) func(context.Context, []audit.Module) ([]audit.Flaw, error) {
-	if offline {
-		return nil
-	}
-	return func(ctx context.Context, list []audit.Module) ([]audit.Flaw, error) {
-		return flawsOf(ctx, flawDatabase, list)
-	}
-}
-
-// maxFlaws bounds an answer of the database of flaws, in bytes.
-const maxFlaws = 4 << 20
-
-func flawsOf(ctx context.Context, database string, list []audit.Module) ([]audit.Flaw, error) {
-	type pack struct {
-		Name      string `json:"name"`
-		Ecosystem string `json:"ecosystem"`
-	}
-	type query struct {
-		Package pack   `json:"package"`
-		Version string `json:"version"`
-	}
-	var in struct {
-		Queries []query `json:"queries"`
-	}
-	for _, m := range list {
-		in.Queries = append(in.Queries, query{pack{m.Path, "Go"}, strings.TrimPrefix(m.Version, "v")})
-	}
-	body, err := json.Marshal(in)
-	if err != nil {
-		return nil, err
-	}
-	req, err := http.NewRequestWithContext(ctx, http.MethodPost, database, bytes.NewReader(body))
-	if err != nil {
-		return nil, err
-	}
-	req.Header.Set("Content-Type", "application/json")
-	client := http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
-	defer client.CloseIdleConnections()
-	res, err := client.Do(req)
-	if err != nil {
-		return nil, err
-	}
-	defer func() { _ = res.Body.Close() }() // read only
-	var out struct {
-		Results []struct {
-			Vulns []struct {
-				ID string `json:"id"`
-			} `json:"vulns"`
-		} `json:"results"`
-	}
-	if res.StatusCode != http.StatusOK {
-		return nil, fmt.Errorf("the database of flaws answers %s", res.Status)
-	}
-	if err := json.NewDecoder(io.LimitReader(res.Body, maxFlaws)).Decode(&out); err != nil {
-		return nil, err
-	}
-	if len(out.Results) != len(list) {
-		return nil, fmt.Errorf("the database of flaws answers for %d of %d modules", len(out.Results), len(list))
-	}
-	var flaws []audit.Flaw
-	for i, r := range out.Results {
-		for _, v := range r.Vulns {
-			flaws = append(flaws, audit.Flaw{ID: agent.Clip(v.ID, 60), Module: list[i]})
-		}
-	}
-	return flaws, nil
 }

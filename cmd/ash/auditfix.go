@@ -5,7 +5,6 @@ import (
 	"errors"
 	"io/fs"
 	"os"
-	"path/filepath"
 	"slices"
 	"time"
 
@@ -84,15 +83,12 @@ func removeStray(ctx context.Context, p homePlaces, fix audit.Fix, isCopy bool) 
 
 // serviceFiles are the files that start Ash by themselves on this machine, as "ash service" writes them.
 func serviceFiles() []string {
-	dir := personHome()
-	if dir == "" {
+	s, err := newSteward()
+	if err != nil {
+		return nil // there is no way to install one here
+	}
+	if _, err := os.Lstat(s.path); err != nil {
 		return nil
 	}
-	var out []string
-	for _, path := range []string{filepath.Join(dir, ".config", "systemd", "user", "ash.service"), filepath.Join(dir, "Library", "LaunchAgents", "ash.serve.plist")} {
-		if _, err := os.Lstat(path); err == nil {
-			out = append(out, path)
-		}
-	}
-	return out
+	return []string{s.path}
 }

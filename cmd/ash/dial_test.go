@@ -20,9 +20,9 @@ var dialers = map[string]string{
 	"ash/agent/sandbox/relay.go":   "a unix socket of its own",
 	"ash/agent/llm/http.go":        "model servers that the person configured; no redirect to another host",
 	"ash/cmd/ash/client.go":        "the unix socket in the home",
-	"ash/cmd/ash/auditeyes.go":     "the public database of known flaws, with names of modules alone; not with --offline",
+	"ash/cmd/ash/auditflaws.go":    "the public database of known flaws, with names of modules alone, and only when the person asks for it",
 	"ash/cmd/ash/doctorclock.go":   "model servers that the person configured, without key or name; no redirect",
-	"ash/cmd/ash/doctoreyes.go":    "the unix socket in the home",
+	"ash/cmd/ash/doctordoors.go":   "the unix socket in the home",
 	"ash/web/webtest/webtest.go":   "tests",
 	"ash/agent/egress/egresstest/": "tests",
 }

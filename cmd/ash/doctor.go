@@ -172,7 +172,11 @@ func summary(r doctor.Report) string {
 	problems, warnings := r.Count(doctor.Problem), r.Count(doctor.Warning)
 	switch {
 	case problems == 0 && warnings == 0:
-		return fmt.Sprintf("\nAll is well (%d looks).", len(r.Findings))
+		worth := ""
+		if n := r.Count(doctor.Note); n > 0 {
+			worth = fmt.Sprintf(", %d worth knowing", n)
+		}
+		return fmt.Sprintf("\nAll is well (%d looks%s).", len(r.Findings), worth)
 	case problems == 0:
 		return fmt.Sprintf("\nAsh works; %d of %d looks found something to see to.", warnings, len(r.Findings))
 	}

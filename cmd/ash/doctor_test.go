@@ -45,6 +45,16 @@ func (w ward) examine(code int, args ...string) doctor.Report {
 	return r
 }
 
+// looked is examine where the exit code is not known before.
+func (w ward) looked(args ...string) doctor.Report {
+	w.t.Helper()
+	var r doctor.Report
+	if a := ash(w.t, "", append([]string{"doctor", "--json", "--home", w.home}, args...)...); json.Unmarshal([]byte(a.out), &r) != nil {
+		w.t.Fatalf("exit %d: %s%s", a.code, a.out, a.err)
+	}
+	return r
+}
+
 // of returns the finding of one check.
 func of(t *testing.T, r doctor.Report, check string) doctor.Finding {
 	t.Helper()

@@ -2,15 +2,11 @@ package main
 
 import (
 	"context"
-	"errors"
-	"fmt"
 	"log/slog"
-	"net"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
-	"syscall"
 	"time"
 
 	"ash/agent"
@@ -21,8 +17,8 @@ import (
 	"ash/agent/memory/embed"
 	"ash/agent/sandbox"
 	"ash/agent/vault"
+	"ash/handlers"
 	"ash/store"
-	"ash/web"
 )
 
 // eyes are what the doctor sees a home with: those of the running Ash, or of a command beside it. A field that is nil sees nothing.
@@ -34,7 +30,9 @@ type eyes struct {
 	providers *llm.Providers
 	sandbox   *sandbox.Sandbox
 	vault     func(ctx context.Context) vault.Status
-	open      []string // addresses that are listened on
+	open      []string                                // addresses that are listened on
+	ready     func(ctx context.Context) (bool, error) // whether somebody from another machine could sign in
+	network   func() handlers.NetworkState            // what of a running server other devices reach
 	state     func(ctx context.Context) doctor.ServerState
 	close     func()
 }
@@ -46,6 +44,7 @@ func besideEyes(home string, state doctor.ServerState) *eyes {
 		vault: func(ctx context.Context) vault.Status { return vault.Inspect(ctx, vaultPath(home), vaultMark(home)) },
 		state: func(context.Context) doctor.ServerState { return state },
 	}
+	e.ready = e.couldSignIn
 	options := config.Options{Home: home, Environ: os.Environ()}
 	e.load = func() error { _, err := config.Load(options); return err }
 	settings, err := config.Load(options)
@@ -78,6 +77,7 @@ func (a *app) ownEyes(address string) *eyes {
 		state: func(context.Context) doctor.ServerState {
 			return doctor.ServerState{Self: true, Who: whoHas(filepath.Join(a.home, "ash.lock"))}
 		},
+		ready: a.doors.Ready, network: a.network.State,
 		close: func() {},
 	}
 	if address != "" {
@@ -108,6 +108,7 @@ func (e *eyes) doctor(look lookAt, redact func(string) string) *doctor.Doctor {
 		doctor.Vault{Look: e.safe},
 	}
 	if e.settings != nil {
+		checks = append(checks, doctor.Models{Look: e.models})
 		checks = append(checks, e.providerChecks(look)...)
 		checks = append(checks, e.embedder(look), doctor.Sandbox{Look: e.box}, doctor.Ports{Look: e.doors})
 	}
@@ -222,6 +223,17 @@ func (e *eyes) safe(ctx context.Context) (doctor.Safe, error) {
 	return doctor.Safe{There: s.Exists, Unlocked: s.Unlocked, Problem: s.Problem, Notes: s.Notes, Recovery: s.Recovery, Incoming: s.Incoming}, nil
 }
 
+// models are those that answer, in their order.
+func (e *eyes) models(context.Context) ([]string, error) {
+	var list []string
+	for _, ref := range e.settings.Config().Models.Order {
+		if ref.Provider != "offline" {
+			list = append(list, ref.String())
+		}
+	}
+	return list, nil
+}
+
 // providerChecks makes one check for each provider: those in use first, in their order.
 func (e *eyes) providerChecks(look lookAt) []doctor.Check {
 	if e.providers == nil {
@@ -321,38 +333,4 @@ func (e *eyes) box(ctx context.Context) (doctor.Sandboxes, error) {
 		Ready: st.Ready, Problem: st.Problem, Name: strings.TrimSpace(st.Name + " " + st.Version),
 		Image: st.Image.Tag, Built: st.Image.Built, Created: st.Image.Created, Notes: st.Notes,
 	}, nil
-}
-
-func (e *eyes) doors(ctx context.Context) (doctor.Doors, error) {
-	address := e.settings.Config().Server.Listen
-	d := doctor.Doors{Address: address, Default: e.settings.Origin("server.listen").Layer == config.LayerDefault, Open: e.open}
-	// Whether somebody could sign in is not seen from here: a start that is refused for that says so itself.
-	if err := web.CheckListen(address, true); err != nil {
-		d.Refused = agent.PublicOf(err)
-		return d, nil
-	}
-	if e.self || e.state(ctx).Running {
-		return d, nil
-	}
-	var lc net.ListenConfig
-	l, err := lc.Listen(ctx, "tcp", address)
-	switch {
-	case errors.Is(err, syscall.EADDRINUSE):
-		d.Busy = true
-	case err != nil:
-		d.Refused = fmt.Sprintf("Ash cannot listen on %s: %v.", address, err)
-	default:
-		return d, l.Close()
-	}
-	return d, nil
-}
-
-// listens reports whether somebody accepts connections at a unix socket.
-func listens(ctx context.Context, socket string) bool {
-	conn, err := (&net.Dialer{Timeout: time.Second}).DialContext(ctx, "unix", socket)
-	if err != nil {
-		return false
-	}
-	_ = conn.Close()
-	return true
 }

@@ -7,8 +7,6 @@ import (
 
 // looking runs one look at the house at a time, in the background, and tells how far it is. R is its report.
 type looking[R any] struct {
-	run func(ctx context.Context, each func(done, total int)) (R, error)
-
 	mu     sync.Mutex // guards the rest
 	ended  chan struct{}
 	done   int
@@ -20,8 +18,11 @@ type looking[R any] struct {
 	beside sync.WaitGroup
 }
 
-// begin starts a look unless one is under way, and returns what closes at its end.
-func (l *looking[R]) begin() <-chan struct{} {
+// lookFunc makes a report. each hears how far it is.
+type lookFunc[R any] func(ctx context.Context, each func(done, total int)) (R, error)
+
+// begin starts a look unless one is under way, and returns what closes at the end of the one that is.
+func (l *looking[R]) begin(run lookFunc[R]) <-chan struct{} {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.ended != nil {
@@ -36,7 +37,7 @@ func (l *looking[R]) begin() <-chan struct{} {
 	l.ended, l.done, l.total, l.stop = ended, 0, 0, stop
 	l.beside.Go(func() {
 		defer stop()
-		result, err := l.run(ctx, func(done, total int) {
+		result, err := run(ctx, func(done, total int) {
 			l.mu.Lock()
 			defer l.mu.Unlock()
 			l.done, l.total = done, total
@@ -50,9 +51,9 @@ func (l *looking[R]) begin() <-chan struct{} {
 }
 
 // wait begins a look, or joins the one under way, and returns its report.
-func (l *looking[R]) wait(ctx context.Context) (R, error) {
+func (l *looking[R]) wait(ctx context.Context, run lookFunc[R]) (R, error) {
 	select {
-	case <-l.begin():
+	case <-l.begin(run):
 	case <-ctx.Done():
 		var none R
 		return none, ctx.Err()

@@ -19,32 +19,45 @@ type safety struct {
 // newSafety makes it. address is where the pages are, "" when there are none.
 func (a *app) newSafety(address string) *safety {
 	s := &safety{app: a, address: address}
-	s.looks.run = func(ctx context.Context, each func(done, total int)) (audit.Report, error) {
-		return s.look(ctx, false, each)
-	}
 	a.closing = append(a.closing, s.looks.close)
 	return s
 }
 
+// alone is a look that asks nobody on the network.
+func (s *safety) alone(ctx context.Context, each func(done, total int)) (audit.Report, error) {
+	return s.look(ctx, nil, each)
+}
+
+// asking is a look that has the parts of this program compared with the database of known flaws.
+func (s *safety) asking(ctx context.Context, each func(done, total int)) (audit.Report, error) {
+	return s.look(ctx, askFlaws, each)
+}
+
 // look runs the checks and keeps the report.
-func (s *safety) look(ctx context.Context, offline bool, each func(done, total int)) (audit.Report, error) {
-	report := s.app.auditor(s.address, offline).Run(ctx, each)
+func (s *safety) look(ctx context.Context, ask flawAsker, each func(done, total int)) (audit.Report, error) {
+	report := s.app.auditor(s.address, ask).Run(ctx, each)
 	if err := ctx.Err(); err != nil {
 		return report, err
 	}
 	return report, s.app.store.AddAuditReport(context.WithoutCancel(ctx), report)
 }
 
-// Audit implements handlers.ControlAudit: it looks, or joins the look under way.
-func (s *safety) Audit(ctx context.Context, offline bool) (audit.Report, error) {
-	if offline {
-		return s.look(ctx, true, nil)
+// Audit implements handlers.ControlAudit: it looks, or joins the look under way. One that asks for known flaws joins none, which might not.
+func (s *safety) Audit(ctx context.Context, flaws bool) (audit.Report, error) {
+	if flaws {
+		return s.asking(ctx, nil)
 	}
-	return s.looks.wait(ctx)
+	return s.looks.wait(ctx, s.alone)
 }
 
-// Begin starts a look in the background, unless one is under way.
-func (s *safety) Begin() { s.looks.begin() }
+// Begin starts a look in the background, unless one is under way. flaws has it ask the database of known flaws.
+func (s *safety) Begin(flaws bool) {
+	if flaws {
+		s.looks.begin(s.asking)
+		return
+	}
+	s.looks.begin(s.alone)
+}
 
 // Progress says how far the look under way is, and why the last one failed.
 func (s *safety) Progress() (running bool, done, total int, err error) { return s.looks.state() }
@@ -73,7 +86,7 @@ func (s *safety) Fix(ctx context.Context, report agent.ID, finding string) (audi
 	if !f.Fixed.IsZero() {
 		return f, nil
 	}
-	if err := s.app.auditor(s.address, true).Fix(ctx, f); err != nil {
+	if err := s.app.auditor(s.address, nil).Fix(ctx, f); err != nil {
 		return f, err
 	}
 	f.Fixed = time.Now().UTC()

@@ -16,9 +16,6 @@ type wellness struct {
 // newWellness makes it. address is where the pages are, "" when there are none.
 func (a *app) newWellness(address string) *wellness {
 	w := &wellness{app: a, address: address}
-	w.looks.run = func(ctx context.Context, each func(done, total int)) (doctor.Report, error) {
-		return w.look(ctx, lookAt{}, each)
-	}
 	a.closing = append(a.closing, w.looks.close)
 	return w
 }
@@ -26,9 +23,14 @@ func (a *app) newWellness(address string) *wellness {
 // Examine implements handlers.ControlDoctor.
 func (w *wellness) Examine(ctx context.Context, look lookAt) (doctor.Report, error) {
 	if look == (lookAt{}) {
-		return w.looks.wait(ctx)
+		return w.looks.wait(ctx, w.short)
 	}
 	return w.look(ctx, look, nil)
+}
+
+// short is a look as the page makes it.
+func (w *wellness) short(ctx context.Context, each func(done, total int)) (doctor.Report, error) {
+	return w.look(ctx, lookAt{}, each)
 }
 
 // look runs the checks and keeps the report.
@@ -49,7 +51,7 @@ func (w *wellness) look(ctx context.Context, look lookAt, each func(done, total 
 }
 
 // Begin starts a look in the background, unless one is under way.
-func (w *wellness) Begin() { w.looks.begin() }
+func (w *wellness) Begin() { w.looks.begin(w.short) }
 
 // Progress says how far the look under way is.
 func (w *wellness) Progress() (running bool, done, total int) {

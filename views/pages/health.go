@@ -11,6 +11,7 @@ type Look struct {
 	Total   int    // 0: not known yet
 	When    string // of the report shown; "" when there is none
 	Problem string // why the last look failed
+	Flaws   bool   // offer to look up known flaws on the network
 	CSRF    string
 }
 
