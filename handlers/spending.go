@@ -124,7 +124,7 @@ func (h *Spending) report(page *pages.Spending, r spend.Report) {
 	}
 	for i, t := range r.Threads {
 		if i == maxRows {
-			page.More = len(r.Threads) - maxRows
+			page.More = r.Among - maxRows
 			break
 		}
 		name, url := t.Title, ""

@@ -33,8 +33,8 @@ const background = `purpose NOT IN ('chat', 'check')`
 
 // spent reads all that a call is decided on: what is settled and what is under way. ?1 is the day, ?2 its month, ?3 the month's end, ?4 the conversation.
 const spent = `WITH counted AS (
-		SELECT day, root, purpose, cost FROM spend_days WHERE day >= ?2 AND day < ?3
-		UNION ALL SELECT day, root, purpose, cost FROM spend_open WHERE day >= ?2 AND day < ?3)
+		SELECT day, purpose, cost FROM spend_kinds WHERE day >= ?2 AND day < ?3
+		UNION ALL SELECT day, purpose, cost FROM spend_open WHERE day >= ?2 AND day < ?3)
 	SELECT ifnull(sum(cost) FILTER (WHERE day = ?1), 0) AS day, ifnull(sum(cost), 0) AS month,
 		ifnull(sum(cost) FILTER (WHERE day = ?1 AND ` + background + `), 0) AS background,
 		CASE WHEN ?4 = '' THEN 0 ELSE (SELECT ifnull(sum(cost), 0) FROM spend_days WHERE root = ?4 AND root <> '')
@@ -245,52 +245,6 @@ func (s *Store) SaidOnce(ctx context.Context, said spend.Said) (first bool, err 
 		return err
 	})
 	return first, err
-}
-
-// spendingBy are the statements that sum up, by what they keep apart.
-func spendingBy(by spend.By) string {
-	const (
-		sums = `sum(s.calls) AS calls, sum(s.input_tokens) AS input, sum(s.output_tokens) AS output, sum(s.cache_read_tokens) AS cache_read,
-			sum(s.cache_write_tokens) AS cache_write, sum(s.cost) AS cost, sum(s.assumed) AS assumed, sum(s.estimated) AS estimated`
-		days = ` WHERE s.day >= ?1 AND s.day <= ?2 `
-	)
-	switch by {
-	case spend.ByPurpose:
-		return `SELECT s.day, s.purpose, ` + sums + ` FROM spend_days s` + days + `GROUP BY s.day, s.purpose ORDER BY s.day, s.purpose`
-	case spend.ByModel:
-		return `SELECT s.provider, s.model, ` + sums + ` FROM spend_days s` + days + `GROUP BY s.provider, s.model`
-	case spend.ByThread:
-		return `SELECT s.*, ifnull(t.title, '') AS title FROM (SELECT s.root, ` + sums + ` FROM spend_days s` + days + `GROUP BY s.root) s
-			LEFT JOIN threads t ON t.id = s.root AND t.deleted = 0`
-	}
-	return `SELECT s.day, s.root, ifnull(t.title, '') AS title, s.purpose, s.provider, s.model, s.calls, s.input_tokens AS input,
-			s.output_tokens AS output, s.cache_read_tokens AS cache_read, s.cache_write_tokens AS cache_write, s.cost, s.assumed, s.estimated
-		FROM spend_days s LEFT JOIN threads t ON t.id = s.root AND t.deleted = 0` + days + `ORDER BY s.day, s.root, s.purpose, s.provider, s.model`
-}
-
-// Spending implements spend.Store.
-func (s *Store) Spending(ctx context.Context, from, to spend.Day, by spend.By) ([]spend.Row, error) {
-	var rows []struct {
-		Day, Root, Title, Purpose, Provider, Model string
-		Calls                                      int
-		Input, Output, CacheRead, CacheWrite       int
-		Cost, Assumed, Estimated                   int64
-	}
-	if err := fixed(s.reader, spendingBy(by), string(from), string(to)).Scan(ctx, &rows); err != nil {
-		return nil, s.translate(err)
-	}
-	list := make([]spend.Row, len(rows))
-	for i, r := range rows {
-		list[i] = spend.Row{
-			Day: spend.Day(r.Day), Root: agent.ID(r.Root), Title: r.Title, Purpose: agent.Purpose(r.Purpose),
-			Model: agent.ModelRef{Provider: r.Provider, Name: r.Model}, Calls: r.Calls,
-			Usage: agent.Usage{
-				Input: r.Input, Output: r.Output, CacheRead: r.CacheRead, CacheWrite: r.CacheWrite, Cost: agent.MicroDollars(r.Cost),
-			},
-			Assumed: agent.MicroDollars(r.Assumed), Estimated: agent.MicroDollars(r.Estimated),
-		}
-	}
-	return list, nil
 }
 
 // quarter is the step of time zones, in microseconds: within one, every call is of the same day in each of them.

@@ -74,8 +74,11 @@ const (
 	ByAll     By = iota // by everything there is
 	ByPurpose           // by day and purpose
 	ByModel             // by model
-	ByThread            // by conversation
+	ByThread            // by conversation: only the MostThreads dearest, or with the most tokens at the same cost, in that order
 )
+
+// MostThreads is how many conversations are kept apart; the export has all.
+const MostThreads = 50
 
 // Raise is an addition to a cap that ends with its period.
 type Raise struct {
@@ -115,4 +118,5 @@ type Row struct {
 	Usage     agent.Usage
 	Assumed   agent.MicroDollars // of the cost: at a price that is not known
 	Estimated agent.MicroDollars // of the cost: of calls that did not say what they took
+	Among     int                // ByThread: how many conversations there are, those that are left out too
 }

@@ -31,7 +31,8 @@ type Report struct {
 	Days     []DaySum // every day of them, oldest first
 	Total    Sum
 	Models   []ModelSum   // the dearest first, then those with the most tokens
-	Threads  []ThreadSum  // the same
+	Threads  []ThreadSum  // the same; at most MostThreads
+	Among    int          // conversations there are, those that Threads leaves out too
 	Purposes []PurposeSum // in the order of Purposes
 }
 
@@ -134,6 +135,7 @@ func reportOf(days []Day, byPurpose, byModel, byThread []Row) Report {
 	}
 	for _, r := range byThread {
 		out.Threads = append(out.Threads, ThreadSum{r.Root, r.Title, Sum{}.with(r)})
+		out.Among = r.Among
 	}
 	for _, p := range Purposes() {
 		if s := purposes[p]; s.Calls > 0 {
