@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"net/http"
 	"net/url"
 	"os"
 	"path/filepath"
@@ -178,7 +179,8 @@ func dialHost(ctx context.Context, host string, s Settings) (*dockerLink, error)
 	if _, err := os.Stat(u.Path); u.Scheme == "unix" && errors.Is(err, os.ErrNotExist) {
 		return nil, errNoDocker
 	}
-	cli, err := client.NewClientWithOpts(client.WithHost(host), client.WithAPIVersionNegotiation())
+	one := &http.Transport{MaxIdleConns: 1, IdleConnTimeout: 30 * time.Second} // a server at rest keeps no more of the engine's connections
+	cli, err := client.NewClientWithOpts(client.WithHTTPClient(&http.Client{Transport: one, CheckRedirect: client.CheckRedirect}), client.WithHost(host), client.WithAPIVersionNegotiation())
 	if err != nil {
 		return nil, agent.Wrap(agent.CodeUnavailable, err, "The address of Docker, %s, cannot be used.", host)
 	}
