@@ -15,6 +15,7 @@ import (
 	"ash/agent/access"
 	"ash/agent/access/localca"
 	"ash/agent/config"
+	"ash/agent/vault"
 	"ash/views/pages"
 )
 
@@ -25,6 +26,7 @@ type Doors struct {
 	Pairing DoorPairing
 	Network Network
 	Config  Config
+	Vault   DoorVault
 	// Authority returns the certificate of Ash's own authority in DER; nil when there is none.
 	Authority func() []byte
 }
@@ -58,6 +60,13 @@ type Network interface {
 	Apply(ctx context.Context) NetworkState
 }
 
+// DoorVault keeps the key of Ash's own authority. Its place is package vault.
+type DoorVault interface {
+	Status(ctx context.Context) vault.Status
+	Create(ctx context.Context, passphrase []byte) error
+	Unlock(ctx context.Context, passphrase []byte) error
+}
+
 // NetworkState is what other devices reach.
 type NetworkState struct {
 	Addresses []string  // as a browser opens them, the best first: "http://192.168.1.5:8080"; none: only this machine reaches Ash
@@ -65,8 +74,10 @@ type NetworkState struct {
 	Outside   []string  // by names that a proxy or tailscale serve has: "https://ash.example.org"
 	Fixed     string    // what opened them, where the page cannot close them: "--listen"; "" otherwise
 	Problem   string    // why what the settings ask for is not open; "" for nothing
-	Secure    bool      // the addresses speak HTTPS, by Ash's own certificate
+	Secure    bool      // the addresses speak HTTPS, by Ash's own certificate or the person's
 	Ends      time.Time // when that certificate does
+	OwnNames  []string  // of the person's own certificate, where it is shown
+	OwnEnds   time.Time // when that one does
 	Tailnet   string    // this machine's name in a tailnet; "" without Tailscale
 	Port      string    // of the pages on this machine
 }
@@ -122,6 +133,10 @@ func (h *Doors) page(c echo.Context) (pages.Doors, error) {
 	out.HTTPS, out.Ends, out.Tailnet, out.Port = doors.HTTPS, state.Ends, state.Tailnet, state.Port
 	if der := h.Authority(); der != nil {
 		out.Fingerprint = localca.Fingerprint(der)
+	}
+	out.Certificate, out.CertificateKey, out.OwnNames, out.OwnEnds = doors.Certificate, doors.CertificateKey, state.OwnNames, state.OwnEnds
+	if doors.Certificate == "" {
+		out.Asks = h.asks(ctx)
 	}
 	out.AskHere, out.Names = doors.LocalSignIn, strings.Join(doors.Names, ", ")
 	out.Tailscale, out.Logins = doors.Tailscale, strings.Join(doors.TailscaleLogins, ", ")

@@ -108,7 +108,8 @@ func (h *Settings) Change(c echo.Context) error {
 	if ownPage(key) {
 		return agent.Errorf(agent.CodeInvalid, "%s is changed under Models, or in the file itself.", key)
 	}
-	if key == "doors.local_sign_in" { // where it is asked whether anybody could sign in then
+	switch key {
+	case "doors.local_sign_in", "doors.certificate", "doors.certificate_key": // where it is asked whether anybody could come in then
 		return agent.Errorf(agent.CodeInvalid, "%s is changed under Doors, or in the file itself.", key)
 	}
 	place, err := line(c, "place", 20)

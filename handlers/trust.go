@@ -9,7 +9,6 @@ import (
 	"ash/agent"
 	"ash/agent/access"
 	"ash/agent/access/localca"
-	"ash/agent/config"
 	"ash/views/pages"
 )
 
@@ -54,20 +53,4 @@ func (h *Trust) Certificate(c echo.Context) error {
 	}
 	c.Response().Header().Set(echo.HeaderContentDisposition, `attachment; filename="ash.crt"`)
 	return c.Blob(http.StatusOK, "application/x-x509-ca-cert", der)
-}
-
-// HTTPS answers POST /settings/doors/https: whether devices of the network speak with Ash encrypted.
-func (h *Doors) HTTPS(c echo.Context) error {
-	on, err := line(c, "on", 10)
-	if err != nil {
-		return err
-	}
-	if err := h.set(c.Request().Context(), config.Change{Key: "doors.https", Value: trueOr(on == "1")}); err != nil {
-		return err
-	}
-	if !VisitorOf(c).Here { // this answer may leave by the door that is about to speak otherwise
-		return render(c, http.StatusOK, pages.DoorsClosed{Page: h.bare(c, "Changed"), Moved: true}.Show())
-	}
-	h.Network.Apply(c.Request().Context())
-	return see(c, "/settings/doors#https")
 }

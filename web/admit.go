@@ -18,6 +18,8 @@ import (
 type Admission struct {
 	// Names are further names of this machine, in lower case and without port.
 	Names []string
+	// Certified are those of the certificate that the person named. They are answered to; nothing that is said under them is believed for it.
+	Certified []string
 	// AskHere makes this machine's own browser sign in as well.
 	AskHere bool
 	// Logins are those of the tailnet that come in when tailscale serve says so; nil: it is not believed at all.
@@ -58,7 +60,8 @@ func (s *Server) admit(next echo.HandlerFunc) echo.HandlerFunc {
 		if lines > maxHeaders {
 			return &handlers.StatusError{Status: http.StatusRequestHeaderFieldsTooLarge, Public: "The request has too many headers."}
 		}
-		if host := hostOf(r.Host); !knownHost(r, host, s.admission().Names) {
+		now := s.admission()
+		if host := hostOf(r.Host); !knownHost(r, host, now.Names) && !slices.Contains(now.Certified, host) {
 			return agent.Errorf(agent.CodeDenied, "Ash does not answer to the name %q. Open it as http://localhost with its port; other names are added under Settings → Doors.", clip(host, 80))
 		}
 		return next(c)

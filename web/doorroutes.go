@@ -26,7 +26,8 @@ func doorRoutes(r Routes) []route {
 		{post, "/settings/doors/claims/:claim", page, r.Doors.Confirm},
 		{post, "/settings/doors/devices/:device/sign-out", page, r.Doors.SignOut},
 		{post, "/settings/doors/sign-out-all", page, r.Doors.SignOutAll},
-		{post, "/settings/doors/https", page, r.Doors.HTTPS},
+		{post, "/settings/doors/https", slow, r.Doors.HTTPS}, // it may make the vault
+		{post, "/settings/doors/certificate", page, r.Doors.Certificate},
 		{post, "/settings/doors/here", page, r.Doors.Here},
 		{post, "/settings/doors/names", page, r.Doors.Names},
 		{post, "/settings/doors/tailscale", page, r.Doors.Tailscale},

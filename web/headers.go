@@ -14,6 +14,10 @@ const permissions = "accelerometer=(), autoplay=(), browsing-topics=(), camera=(
 	"hid=(), identity-credentials-get=(), idle-detection=(), local-fonts=(), magnetometer=(), microphone=(), midi=(), payment=(), picture-in-picture=(), " +
 	"publickey-credentials-get=(), screen-wake-lock=(), serial=(), usb=(), xr-spatial-tracking=()"
 
+// insist is how long a browser remembers that a name is reached by TLS only: a month, so that who gives the certificate up is not shut out for
+// long. Of names below it nothing is said.
+const insist = "max-age=2592000"
+
 // protect sets the headers that keep pages private and inert. Handlers of
 // public files replace Cache-Control.
 func (s *Server) protect(next echo.HandlerFunc) echo.HandlerFunc {
@@ -30,9 +34,8 @@ func (s *Server) protect(next echo.HandlerFunc) echo.HandlerFunc {
 		h.Set("X-Permitted-Cross-Domain-Policies", "none")
 		h.Set("X-Robots-Tag", "noindex, nofollow")
 		h.Set("Cache-Control", "no-store")
-		if s.certified && c.Request().TLS != nil {
-			// Only here: a browser that remembers this for a certificate it does not know shows no way past the warning.
-			h.Set("Strict-Transport-Security", "max-age=31536000")
+		if state := c.Request().TLS; state != nil && s.certified(state.ServerName) {
+			h.Set("Strict-Transport-Security", insist)
 		}
 		return next(c)
 	}

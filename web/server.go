@@ -34,8 +34,8 @@ type Config struct {
 	Doors Doors
 	// Admission is what the settings say of who may come in; nil is the zero Admission.
 	Admission func() Admission
-	// Certified says that what is served by TLS has a certificate that browsers trust, so that they may insist on it from then on.
-	Certified bool
+	// Certified says whether browsers that came by a name over TLS may insist on TLS from then on. Nil: no name.
+	Certified func(name string) bool
 	// Mask takes the vault's values out of a text; nil: there are none.
 	Mask   func(text string) string
 	Log    *slog.Logger
@@ -54,7 +54,7 @@ type Server struct {
 	sessions  *jar
 	doors     Doors // nil: nobody is signed in
 	admission func() Admission
-	certified bool
+	certified func(name string) bool
 	public    map[string]bool // routes that need no session: "GET /path", or the path of what is no route
 	problem   func(echo.Context, handlers.Problem) error
 	ready     func(context.Context) error
@@ -79,6 +79,9 @@ func build(cfg Config, table func(*Server, Routes) []route) (*Server, error) {
 	e := echo.New()
 	if cfg.Admission == nil {
 		cfg.Admission = func() Admission { return Admission{} }
+	}
+	if cfg.Certified == nil {
+		cfg.Certified = func(string) bool { return false }
 	}
 	s := &Server{
 		log: cfg.Log, echo: e, sessions: sessions, doors: cfg.Doors, admission: cfg.Admission, certified: cfg.Certified,

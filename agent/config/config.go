@@ -50,11 +50,14 @@ type Doors struct {
 	// LAN is LANOff, LANOn, or an address with or without a port.
 	LAN string `key:"lan" default:"off" form:"lan" doc:"Whether phones and computers on your network reach Ash. on takes every private address of this machine; one address, such as 192.168.1.5 or 192.168.1.5:8080, takes that alone. It stays closed until a passphrase is set or a device is paired."`
 	// Names are in lower case, without port.
-	HTTPS       bool     `key:"https" default:"false" doc:"Encrypt what devices of your network and Ash say to each other, by a certificate that Ash makes itself. Each device has to be told once to trust it: /trust shows how."`
-	Names       []string `key:"names" unset:"the name of this machine" sample:"ash.home, ash.example.org" form:"host" doc:"Further names this machine is reached by, such as the one a reverse proxy serves. Requests to any other name are refused."`
-	LocalSignIn bool     `key:"local_sign_in" default:"false" doc:"Ask for sign-in in a browser on this machine, too. Needed behind a reverse proxy that adds no header of its own."`
-	SessionDays int      `key:"session_days" default:"90" min:"1" max:"3650" doc:"Days after which a device that was not used has to sign in again."`
-	Tailscale   bool     `key:"tailscale" default:"false" doc:"Believe tailscale serve, when it runs on this machine, who of your tailnet is there. Only the logins below are let in by it."`
+	HTTPS bool `key:"https" default:"false" doc:"Encrypt what devices of your network and Ash say to each other, by a certificate that Ash makes itself. Each device has to be told once to trust it: /trust shows how."`
+	// Certificate and CertificateKey are absolute, or "".
+	Certificate    string   `key:"certificate" unset:"the one that Ash makes itself" sample:"tls/box.tail1234.ts.net.crt" form:"path" doc:"With https: a certificate of your own, such as tailscale cert writes, for the names that are in it. PEM, the ones it rests on after it. It is read anew when it changes. A relative path stands in the home of Ash."`
+	CertificateKey string   `key:"certificate_key" unset:"in the file of the certificate" sample:"tls/box.tail1234.ts.net.key" form:"path" doc:"The key of that certificate, without a passphrase. Only you may be able to read it (mode 0600)."`
+	Names          []string `key:"names" unset:"the name of this machine" sample:"ash.home, ash.example.org" form:"host" doc:"Further names this machine is reached by, such as the one a reverse proxy serves. Requests to any other name are refused."`
+	LocalSignIn    bool     `key:"local_sign_in" default:"false" doc:"Ask for sign-in in a browser on this machine, too. Needed behind a reverse proxy that adds no header of its own."`
+	SessionDays    int      `key:"session_days" default:"90" min:"1" max:"3650" doc:"Days after which a device that was not used has to sign in again."`
+	Tailscale      bool     `key:"tailscale" default:"false" doc:"Believe tailscale serve, when it runs on this machine, who of your tailnet is there. Only the logins below are let in by it."`
 	// TailscaleLogins count only with Tailscale.
 	TailscaleLogins []string `key:"tailscale_logins" unset:"nobody" sample:"me@example.com" doc:"Logins of your tailnet that come in without a passphrase."`
 }

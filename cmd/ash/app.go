@@ -120,7 +120,6 @@ func openApp(ctx context.Context, home string, overrides []config.Override, quie
 		return nil, err
 	}
 	a.doors = access.NewDoors(a.store, access.DoorOptions{Log: a.log, Idle: a.sessionSpan})
-	a.network = newNetwork(a.config, newCertificate(a.home, a.vault), a.doors.Ready, a.log)
 	settings := a.config.Current().Config()
 	if a.book, err = identity.Open(ctx, settings.Workspace.Path, a.store, identity.Options{Tokens: prompt.Tokens, Log: a.log}); err != nil {
 		return nil, err
@@ -131,6 +130,7 @@ func openApp(ctx context.Context, home string, overrides []config.Override, quie
 	if a.vault, err = a.openVault(settings.Vault); err != nil {
 		return nil, err
 	}
+	a.network = newNetwork(a.config, newCertificate(a.home, a.vault), a.doors.Ready, a.log)
 	if a.spending, a.announce, err = newSpending(ctx, a.store, func() config.Config { return a.config.Current().Config() }, a.log); err != nil {
 		return nil, err
 	}

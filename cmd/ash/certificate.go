@@ -14,7 +14,9 @@ import (
 	"time"
 
 	"ash/agent"
+	"ash/agent/access/keypair"
 	"ash/agent/access/localca"
+	"ash/agent/doctor"
 	"ash/agent/vault"
 )
 
@@ -26,6 +28,8 @@ const caSecret = "door/ca"
 //	doors/authority.crt   what devices are asked to trust (DER; no secret)
 //	doors/server.pem      the server's certificate and key, 0600: a locked vault must not lock the door
 //
+// Beside it stands the one that the settings name, if any: see bring.
+//
 // The server's key lies open on the disk, as every HTTPS server's does. Who steals it can pretend to be this machine in its own
 // network until the certificate ends; who steals the authority's could go on for ten years, so that is in the vault.
 type certificate struct {
@@ -33,8 +37,13 @@ type certificate struct {
 	vault *vault.Vault
 	now   func() time.Time
 
-	mu   sync.Mutex // one is made at a time
+	mu   sync.Mutex // one is made, or read, at a time
 	leaf atomic.Pointer[tls.Certificate]
+
+	own   atomic.Pointer[tls.Certificate] // that the settings name; nil: none
+	files keypair.Files                   // guarded by mu, as stamp and wrong: where own is from
+	stamp string
+	wrong error // why what the settings name is not what is shown, or not for long
 }
 
 func newCertificate(home string, v *vault.Vault) *certificate {
@@ -47,15 +56,84 @@ func (c *certificate) serverFile() string    { return filepath.Join(c.dir, "serv
 // config returns how the server proves who it is; what it shows is looked up for each connection, so that a new certificate takes effect at once.
 func (c *certificate) config() *tls.Config {
 	return &tls.Config{
-		MinVersion: tls.VersionTLS12,
-		NextProtos: []string{"http/1.1"},
-		GetCertificate: func(*tls.ClientHelloInfo) (*tls.Certificate, error) {
-			if leaf := c.leaf.Load(); leaf != nil {
-				return leaf, nil
-			}
-			return nil, errors.New("there is no certificate")
-		},
+		MinVersion:     tls.VersionTLS12,
+		NextProtos:     []string{"http/1.1"},
+		GetCertificate: c.choose,
 	}
+}
+
+// choose takes the person's own certificate for what it names, and Ash's for everything else, addresses above all: no public authority
+// vouches for 192.168.1.5.
+func (c *certificate) choose(hello *tls.ClientHelloInfo) (*tls.Certificate, error) {
+	own, leaf := c.own.Load(), c.leaf.Load()
+	switch {
+	case own == nil && leaf == nil:
+		return nil, errors.New("there is no certificate")
+	case own == nil:
+		return leaf, nil
+	case leaf == nil || own.Leaf.VerifyHostname(asked(hello)) == nil:
+		return own, nil
+	}
+	return leaf, nil
+}
+
+// asked is the name that a browser wants to see in the certificate; where it gives none, it opened the address that it reached.
+func asked(hello *tls.ClientHelloInfo) string {
+	if hello.ServerName != "" || hello.Conn == nil {
+		return hello.ServerName
+	}
+	at, err := netip.ParseAddrPort(hello.Conn.LocalAddr().String())
+	if err != nil {
+		return ""
+	}
+	return at.Addr().Unmap().WithZone("").String()
+}
+
+// insists reports whether browsers that came by a name may be told to come by HTTPS only from now on: those that remember it trust the person's own
+// certificate already. For Ash's they are never told: with it, /trust could not be reached without TLS any more.
+func (c *certificate) insists(name string) bool {
+	own := c.own.Load()
+	return own != nil && name != "" && own.Leaf.VerifyHostname(name) == nil && c.now().Before(own.Leaf.NotAfter)
+}
+
+// names are those of the person's own certificate.
+func (c *certificate) names() []string {
+	if own := c.own.Load(); own != nil {
+		return keypair.Names(own.Leaf)
+	}
+	return nil
+}
+
+// ownEnds is when the person's own certificate does; zero without one.
+func (c *certificate) ownEnds() time.Time {
+	if own := c.own.Load(); own != nil {
+		return own.Leaf.NotAfter
+	}
+	return time.Time{}
+}
+
+// bring reads the certificate that the settings name, anew when its files changed. What was read goes on to be shown while the files are not as they
+// should be, so that half a renewal shuts nobody out; wrong says why. Nothing named, nothing wrong: serving is false, err nil.
+func (c *certificate) bring(files keypair.Files) (serving bool, wrong error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if files.None() {
+		c.own.Store(nil)
+		c.files, c.stamp, c.wrong = files, "", nil
+		return false, nil
+	}
+	if stamp := files.Stamp(); c.files != files || c.stamp != stamp || c.wrong != nil {
+		pair, err := keypair.Load(files, c.now())
+		if pair != nil {
+			c.own.Store(pair)
+		}
+		c.files, c.stamp, c.wrong = files, stamp, err
+	}
+	own := c.own.Load()
+	if c.wrong == nil && !c.now().Before(own.Leaf.NotAfter) {
+		_, c.wrong = keypair.Load(files, c.now()) // its time ran out while nobody touched it
+	}
+	return own != nil, c.wrong
 }
 
 // trusted returns the authority's certificate in DER; nil when there is none yet.
@@ -191,4 +269,33 @@ func (c *certificate) write(path string, data []byte) (err error) {
 		return unwritten(err)
 	}
 	return nil
+}
+
+// certificate sees what HTTPS would be served with by the files there are.
+func (e *eyes) certificate(context.Context) (doctor.Certificates, error) {
+	doors := e.settings.Config().Doors
+	files := keypair.Files{Certificate: doors.Certificate, Key: doors.CertificateKey}
+	if !files.None() {
+		out := doctor.Certificates{Own: true}
+		pair, err := keypair.Load(files, time.Now())
+		if err != nil {
+			out.Problem = agent.PublicOf(err)
+		} else {
+			out.Names, out.Ends = pair.Leaf.DNSNames, pair.Leaf.NotAfter
+		}
+		return out, nil
+	}
+	text, err := os.ReadFile(newCertificate(e.home, nil).serverFile())
+	if errors.Is(err, fs.ErrNotExist) {
+		return doctor.Certificates{}, nil
+	}
+	if err != nil {
+		return doctor.Certificates{}, err
+	}
+	defer vault.Wipe(text)
+	pair, err := tls.X509KeyPair(text, text)
+	if err != nil {
+		return doctor.Certificates{Problem: "The certificate that Ash made is damaged."}, nil //nolint:nilerr // that is the finding
+	}
+	return doctor.Certificates{Names: pair.Leaf.DNSNames, Ends: pair.Leaf.NotAfter}, nil
 }

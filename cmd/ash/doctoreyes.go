@@ -111,6 +111,9 @@ func (e *eyes) doctor(look lookAt, redact func(string) string) *doctor.Doctor {
 		checks = append(checks, doctor.Models{Look: e.models})
 		checks = append(checks, e.providerChecks(look)...)
 		checks = append(checks, e.embedder(look), doctor.Sandbox{Look: e.box}, doctor.Ports{Look: e.doors})
+		if e.settings.Config().Doors.HTTPS {
+			checks = append(checks, doctor.Certificate{Look: e.certificate, Now: time.Now()})
+		}
 	}
 	checks = append(checks,
 		doctor.Clock{Look: func(ctx context.Context) (doctor.Times, error) { return e.times(ctx, look) }},

@@ -21,7 +21,7 @@ import (
 func (a *app) server(address string) (*web.Server, error) {
 	return web.New(web.Config{
 		Home: a.home, Log: a.log, Routes: a.routes(address),
-		Doors: a.doors, Admission: a.network.admission, Mask: a.hands.guard.Mask,
+		Doors: a.doors, Admission: a.network.admission, Certified: a.network.proof.insists, Mask: a.hands.guard.Mask,
 		Ready:    a.ready,
 		Stopping: a.rest,
 	})
@@ -92,7 +92,7 @@ func (a *app) routes(address string) web.Routes {
 		Later:   &handlers.Later{Frame: frame},
 		SignIn:  &handlers.SignIn{Frame: frame, Doors: a.doors},
 		Trust:   &handlers.Trust{Frame: frame, Authority: a.network.proof.trusted},
-		Doors:   &handlers.Doors{Frame: frame, Keeping: a.doors, Pairing: a.doors, Network: a.network, Config: a.config, Authority: a.network.proof.trusted},
+		Doors:   &handlers.Doors{Frame: frame, Keeping: a.doors, Pairing: a.doors, Network: a.network, Config: a.config, Vault: a.vault, Authority: a.network.proof.trusted},
 		Thread:  events.Thread,
 		House:   events.House,
 		Inbox:   events.Inbox,

@@ -19,9 +19,10 @@ import (
 	"ash/store"
 )
 
-// phone is a browser that comes by a name that only a proxy serves: it is never taken for this machine's own.
+// phone is a browser without JavaScript that comes by a name that only a proxy serves: it is never taken for this machine's own.
 type phone struct {
 	t    *testing.T
+	base string
 	http *http.Client
 }
 
@@ -32,13 +33,21 @@ func newPhone(t *testing.T, server *process) *phone {
 	jar, err := cookiejar.New(nil)
 	must(t, err)
 	at := strings.TrimPrefix(server.url, "http://")
-	return &phone{t: t, http: &http.Client{
+	return &phone{t: t, base: phoneBase, http: &http.Client{
 		Jar:           jar,
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 		Transport: &http.Transport{DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
 			return (&net.Dialer{}).DialContext(ctx, "tcp", at)
 		}},
 	}}
+}
+
+// newHere is such a browser on this machine itself.
+func newHere(t *testing.T, server *process) *phone {
+	t.Helper()
+	p := newPhone(t, server)
+	p.base = server.url
+	return p
 }
 
 // moved is the same phone at a server that was started anew.
@@ -54,13 +63,13 @@ func (p *phone) ask(method, path string, form url.Values) (*http.Response, strin
 	if form != nil {
 		body = strings.NewReader(form.Encode())
 	}
-	req, err := http.NewRequestWithContext(p.t.Context(), method, phoneBase+path, body)
+	req, err := http.NewRequestWithContext(p.t.Context(), method, p.base+path, body)
 	must(p.t, err)
 	req.Header.Set("User-Agent", "Mozilla/5.0 (Android 16; Mobile; rv:150.0) Gecko/150.0 Firefox/150.0")
 	req.Header.Set("Accept", "text/html")
 	if form != nil {
 		req.Header.Set("Content-Type", "application/x-www-form-urlencoded")
-		req.Header.Set("Origin", phoneBase)
+		req.Header.Set("Origin", p.base)
 	}
 	res, err := p.http.Do(req)
 	must(p.t, err)

@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"ash/agent"
+	"ash/agent/access/keypair"
 	"ash/agent/config"
 	"ash/handlers"
 	"ash/web"
@@ -138,8 +139,12 @@ func (n *network) Apply(ctx context.Context) handlers.NetworkState {
 		return n.state()
 	}
 	secure := n.config.Current().Config().Doors.HTTPS
-	if secure && len(want) > 0 {
-		serving, err := n.certify(ctx, want)
+	certified := want
+	if n.mainTLS {
+		certified = n.mainAddresses()
+	}
+	if secure && len(certified) > 0 {
+		serving, err := n.certify(ctx, certified)
 		if err != nil {
 			problem = agent.PublicOf(err)
 		}
@@ -167,14 +172,21 @@ func (n *network) Apply(ctx context.Context) handlers.NetworkState {
 	return n.state()
 }
 
-// certify has a certificate made for the doors that are to be open.
+// certify has a certificate for the doors that are to be open: the one that the settings name, and Ash's own. Beside the former the latter is not
+// made for the first time: whoever brings one may need no other.
 func (n *network) certify(ctx context.Context, doors []netip.AddrPort) (serving bool, err error) {
+	settings := n.config.Current().Config().Doors
+	files := keypair.Files{Certificate: settings.Certificate, Key: settings.CertificateKey}
+	own, wrong := n.proof.bring(files)
+	if !files.None() && (!own || n.proof.trusted() == nil) {
+		return own, wrong
+	}
 	var names []string
 	machine := machineName()
 	if machine != "" {
 		names = append(names, machine, machine+".local")
 	}
-	for _, name := range n.config.Current().Config().Doors.Names {
+	for _, name := range settings.Names {
 		if _, err := netip.ParseAddr(name); err != nil {
 			names = append(names, name)
 		}
@@ -183,7 +195,11 @@ func (n *network) certify(ctx context.Context, doors []netip.AddrPort) (serving 
 	for i, at := range doors {
 		addresses[i] = at.Addr()
 	}
-	return n.proof.ensure(ctx, machine, names, addresses)
+	serving, err = n.proof.ensure(ctx, machine, names, addresses)
+	if wrong != nil {
+		err = wrong
+	}
+	return serving || own, err
 }
 
 // shut closes the doors that are not kept, and forgets those that closed by themselves.
@@ -281,6 +297,8 @@ func (n *network) state() handlers.NetworkState {
 	if n.tls && !n.beyond() || n.mainTLS {
 		scheme = "https://"
 		s.Secure, s.Ends = true, n.proof.ends()
+		s.OwnNames, s.OwnEnds = n.proof.names(), n.proof.ownEnds()
+		s.Addresses = n.ownPlaces(at)
 	}
 	for _, a := range at {
 		s.Addresses = append(s.Addresses, scheme+a.String())
@@ -298,6 +316,22 @@ func (n *network) state() handlers.NetworkState {
 	return s
 }
 
+// maxOwnNames bounds how many names of a certificate are shown as addresses. Some have a hundred.
+const maxOwnNames = 3
+
+// ownPlaces are the addresses that the person's own certificate is for. Devices need not be told to trust them, so they are the best.
+func (n *network) ownPlaces(at []netip.AddrPort) (out []string) {
+	if len(at) == 0 {
+		return nil
+	}
+	for _, name := range n.proof.names() {
+		if len(out) < maxOwnNames {
+			out = append(out, "https://"+net.JoinHostPort(name, strconv.Itoa(int(at[0].Port()))))
+		}
+	}
+	return out
+}
+
 // admission is what the settings say of who may come in.
 func (n *network) admission() web.Admission {
 	doors := n.config.Current().Config().Doors
@@ -307,8 +341,14 @@ func (n *network) admission() web.Admission {
 	}
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	if name := machineName(); name != "" && (len(n.open) > 0 || n.beyond()) {
+	if len(n.open) == 0 && !n.beyond() {
+		return a
+	}
+	if name := machineName(); name != "" {
 		a.Names = append(slices.Clone(a.Names), name, name+".local")
+	}
+	if n.tls || n.mainTLS {
+		a.Certified = n.proof.names()
 	}
 	return a
 }

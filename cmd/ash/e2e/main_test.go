@@ -19,9 +19,10 @@ var update = flag.Bool("update", false, "make the screenshots in docs/screenshot
 
 // rig is what all tests share: the binary, and one browser in which each test has its own profile.
 var rig struct {
-	missing string // why there is no browser; "" when there is one
-	binary  string
-	browser context.Context
+	missing  string // why there is no browser; "" when there is one
+	binary   string
+	chromium string // its path
+	browser  context.Context
 }
 
 func TestMain(m *testing.M) {
@@ -52,11 +53,13 @@ func run(m *testing.M) (code int, err error) {
 	if rig.binary, err = build(dir); err != nil {
 		return 1, err
 	}
-	shut, err := openBrowser(chromium, filepath.Join(dir, "profile"))
+	rig.chromium = chromium
+	browser, shut, err := openBrowser(chromium, filepath.Join(dir, "profile"))
 	if err != nil {
 		return 1, err
 	}
 	defer shut()
+	rig.browser = browser
 	return m.Run(), nil
 }
 
@@ -99,8 +102,8 @@ func build(dir string) (string, error) {
 	return binary, nil
 }
 
-// openBrowser starts the one Chromium of the run.
-func openBrowser(path, profile string) (shut func(), err error) {
+// openBrowser starts a Chromium: the one of the run, or one that a test needs to be different by more options.
+func openBrowser(path, profile string, more ...chromedp.ExecAllocatorOption) (browser context.Context, shut func(), err error) {
 	quiet := func(string, ...any) {} // chromedp tells of protocol events newer than itself
 	options := slices.Concat(chromedp.DefaultExecAllocatorOptions[:], []chromedp.ExecAllocatorOption{
 		chromedp.ExecPath(path), chromedp.UserDataDir(profile), chromedp.NoSandbox, chromedp.DisableGPU,
@@ -109,14 +112,13 @@ func openBrowser(path, profile string) (shut func(), err error) {
 		chromedp.Flag("hide-scrollbars", true),
 		chromedp.Flag("lang", "en"),
 		chromedp.Flag("blink-settings", "primaryHoverType=2,availableHoverTypes=2,primaryPointerType=4,availablePointerTypes=4"), // as with a mouse
-	})
+	}, more)
 	allocator, endAllocator := chromedp.NewExecAllocator(context.Background(), options...)
 	browser, endBrowser := chromedp.NewContext(allocator, chromedp.WithErrorf(quiet))
 	shut = func() { endBrowser(); endAllocator() }
 	if err := chromedp.Run(browser); err != nil {
 		shut()
-		return nil, fmt.Errorf("starting %s: %w", path, err)
+		return nil, nil, fmt.Errorf("starting %s: %w", path, err)
 	}
-	rig.browser = browser
-	return shut, nil
+	return browser, shut, nil
 }

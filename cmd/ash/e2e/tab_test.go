@@ -51,6 +51,7 @@ func onScreens(t *testing.T, test func(t *testing.T, s screen)) {
 // person is a browser profile: cookies and storage of its own.
 type person struct {
 	t       *testing.T
+	browser context.Context // the one that all tests share, or another
 	profile cdp.BrowserContextID
 }
 
@@ -58,21 +59,29 @@ type person struct {
 func newPerson(t *testing.T) *person {
 	t.Helper()
 	needBrowser(t)
-	profile, err := target.CreateBrowserContext().WithDisposeOnDetach(true).Do(inBrowser())
+	return personIn(t, rig.browser)
+}
+
+// personIn makes a profile in a browser of the test's own.
+func personIn(t *testing.T, browser context.Context) *person {
+	t.Helper()
+	profile, err := target.CreateBrowserContext().WithDisposeOnDetach(true).Do(commanding(browser))
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
-		if err := target.DisposeBrowserContext(profile).Do(inBrowser()); err != nil {
+		if err := target.DisposeBrowserContext(profile).Do(commanding(browser)); err != nil {
 			t.Errorf("the profile stays: %v", err)
 		}
 	})
-	return &person{t, profile}
+	return &person{t, browser, profile}
 }
 
 // inBrowser is the context for commands to the browser rather than to one of its tabs.
-func inBrowser() context.Context {
-	return cdp.WithExecutor(rig.browser, chromedp.FromContext(rig.browser).Browser)
+func inBrowser() context.Context { return commanding(rig.browser) }
+
+func commanding(browser context.Context) context.Context {
+	return cdp.WithExecutor(browser, chromedp.FromContext(browser).Browser)
 }
 
 // tab is a browser tab that remembers what went wrong in it.
@@ -101,11 +110,11 @@ func (p *person) visit(s screen, url, path string) *tab {
 
 func (p *person) open(s screen, url, path string, window bool) *tab {
 	p.t.Helper()
-	id, err := target.CreateTarget("about:blank").WithBrowserContextID(p.profile).WithNewWindow(window).Do(inBrowser())
+	id, err := target.CreateTarget("about:blank").WithBrowserContextID(p.profile).WithNewWindow(window).Do(commanding(p.browser))
 	if err != nil {
 		p.t.Fatal(err)
 	}
-	ctx, cancel := chromedp.NewContext(rig.browser, chromedp.WithTargetID(id))
+	ctx, cancel := chromedp.NewContext(p.browser, chromedp.WithTargetID(id))
 	b := &tab{t: p.t, ctx: ctx, close: cancel, base: url}
 	p.t.Cleanup(cancel)
 	chromedp.ListenTarget(ctx, b.listen)
