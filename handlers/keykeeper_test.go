@@ -204,7 +204,7 @@ func TestKeyInThePlaceOfAFile(t *testing.T) {
 	h.must(err)
 	thread := h.begin("Hello")
 	m := h.failed(thread, agent.CodeDenied)
-	h.browser.Get("/chat/"+string(thread)).Is(200).Has("form.key-here").Says("the one in " + file + " no longer")
+	h.browser.Get("/chat/" + string(thread)).Is(200).Has("form.key-here").Says("the one in " + file + " no longer")
 	h.browser.HTMX().Post("/chat/"+string(thread)+"/messages/"+string(m.ID)+"/key", url.Values{"key": {keyValue}, "passphrase": {vaultPass}}).Is(204)
 	h.until("the answer", func() bool { return h.rest(thread).Head.Text() == "Here I am." })
 	if got := h.use("provider/test", h.modelHost()); got != keyValue {

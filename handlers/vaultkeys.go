@@ -32,6 +32,9 @@ func (h *Vault) keys(c echo.Context, status int, more func(*pages.VaultKeys)) er
 	}
 	page := pages.VaultKeys{Page: frame, Unlocked: s.Unlocked, Phrase: phraseState(s, note)}
 	more(&page)
+	if page.Done == "passphrase" {
+		page.Notes = s.Notes
+	}
 	return render(c, status, page.Show())
 }
 

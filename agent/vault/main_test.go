@@ -203,6 +203,18 @@ func (m *memory) Record(_ context.Context, a vault.Access) error {
 	return nil
 }
 
+// lapses counts how often the log says that the idle time ran out.
+func (m *memory) lapses() (n int) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for _, a := range m.lines {
+		if a.Action == vault.ActionLock && a.For == "idle" && a.Allowed {
+			n++
+		}
+	}
+	return n
+}
+
 // last returns the last line of the log, shortly.
 func (m *memory) last() string {
 	m.mu.Lock()

@@ -45,7 +45,7 @@ type Access struct {
 	Why     agent.Code `json:"why,omitempty"` // of a refusal
 }
 
-// Log keeps the access log. A use that cannot be recorded is refused.
+// Log keeps the access log. A use that cannot be recorded is refused. Record may be called while the vault is held, and must not ask anything of it.
 type Log interface {
 	Record(ctx context.Context, a Access) error
 }

@@ -326,7 +326,7 @@ func (v *Vault) slowly(ctx context.Context) (done func(), err error) {
 // ready refuses with CodeLocked unless the vault is unlocked. It also locks one whose time ran out while the machine slept.
 func (v *Vault) ready() error {
 	if v.keys != nil && v.idled() {
-		v.drop()
+		v.lapse()
 	}
 	if v.keys == nil {
 		return agent.Errorf(agent.CodeLocked, "The vault is locked. Unlock it to go on.")
@@ -358,15 +358,19 @@ func (v *Vault) wind() {
 // expire is called by the timer.
 func (v *Vault) expire() {
 	v.mu.Lock()
-	over := v.keys != nil && v.idled()
-	if over {
-		v.drop()
+	defer v.mu.Unlock()
+	if v.keys != nil && v.idled() {
+		v.lapse()
 	} else if v.timer != nil {
 		v.timer.Reset(min(v.o.Idle, v.o.hooks.wake))
 	}
-	v.mu.Unlock()
-	if over {
-		v.record(context.Background(), Access{Action: ActionLock, For: "idle", Allowed: true})
+}
+
+// lapse locks a vault whose time ran out, whoever found that first; v.mu is held.
+func (v *Vault) lapse() {
+	v.drop()
+	if err := v.recordFirst(context.Background(), Access{Action: ActionLock, For: "idle", Allowed: true}); err != nil {
+		v.unrecorded(context.Background(), ActionLock, err)
 	}
 }
 
@@ -399,11 +403,16 @@ func (v *Vault) Lock(ctx context.Context) {
 // record writes what already happened to the access log; that it cannot is noted, not an error of what happened.
 func (v *Vault) record(ctx context.Context, a Access) {
 	if err := v.recordFirst(ctx, a); err != nil {
-		v.o.Logger.ErrorContext(ctx, "access to the vault not recorded", slog.String("action", string(a.Action)), slog.Any("error", err))
 		v.mu.Lock()
-		v.note("The access log cannot be written: " + agent.PublicOf(err))
-		v.mu.Unlock()
+		defer v.mu.Unlock()
+		v.unrecorded(ctx, a.Action, err)
 	}
+}
+
+// unrecorded tells that what happened is not in the access log; v.mu is held.
+func (v *Vault) unrecorded(ctx context.Context, action Action, err error) {
+	v.o.Logger.ErrorContext(ctx, "access to the vault not recorded", slog.String("action", string(action)), slog.Any("error", err))
+	v.note("The access log cannot be written: " + agent.PublicOf(err))
 }
 
 // recordFirst writes to the access log what must not happen unseen.

@@ -285,6 +285,26 @@ func TestIdleLocks(t *testing.T) {
 	now = now.Add(time.Hour) // the timer did not see it: the machine slept
 	_, err := use(v, "tool/brave")
 	refused(t, err, agent.CodeLocked)
+	for range 3 { // it is in the log once, whoever asks again
+		_, err = v.List()
+		refused(t, err, agent.CodeLocked)
+		_ = v.Status(t.Context())
+	}
+	if n := log.lapses(); n != 1 {
+		t.Errorf("the log says %d times that the idle time ran out: %s", n, log.last())
+	}
+	must(t, v.Unlock(t.Context(), pass))
+	now = now.Add(time.Hour)
+	if v.Status(t.Context()).Unlocked || log.lapses() != 2 || log.last() != "lock    idle true " {
+		t.Errorf("looked at after an hour: %d lapses, then %s", log.lapses(), log.last())
+	}
+	log.fail = errors.New("the disk is full") // then it locks all the same
+	must(t, v.Unlock(t.Context(), pass))
+	now = now.Add(time.Hour)
+	if v.Status(t.Context()).Unlocked {
+		t.Error("it stays unlocked because that cannot be recorded")
+	}
+	log.fail = nil
 
 	v2, _ := made(t, vault.Options{Idle: 30 * time.Millisecond, Log: log})
 	deadline := time.Now().Add(10 * time.Second)

@@ -68,7 +68,10 @@ type app struct {
 	book      *identity.Book
 	files     *attachment.Store
 	vault     *vault.Vault
-	byItself  atomic.Bool // the vault was unlocked last without a person
+	ring      keyring       // of the desktop; tests set another
+	secrets   *ringVault    // the vault as doors have it
+	ringOff   chan struct{} // the settings no longer want the keyring
+	byItself  atomic.Bool   // the vault was unlocked last without a person
 	started   time.Time
 	doors     *access.Doors
 	network   *network
@@ -95,7 +98,7 @@ type app struct {
 // quiet keeps everything but errors out of the log, for commands that talk on standard error themselves. Tests set up
 // more.
 func openApp(ctx context.Context, home string, overrides []config.Override, quiet bool, setUp ...func(*app)) (_ *app, err error) {
-	a := &app{home: home, started: time.Now()}
+	a := &app{home: home, started: time.Now(), ring: newKeyring(), ringOff: make(chan struct{}, 1)}
 	for _, f := range setUp {
 		f(a)
 	}
@@ -127,7 +130,7 @@ func openApp(ctx context.Context, home string, overrides []config.Override, quie
 	if a.files, err = attachment.Open(filepath.Join(home, "attachments"), attachment.Options{PDF: pdfReader(), Documents: a.readsDocuments, Log: a.log}); err != nil {
 		return nil, err
 	}
-	if a.vault, err = a.openVault(settings.Vault); err != nil {
+	if err = a.openVault(settings.Vault); err != nil {
 		return nil, err
 	}
 	a.network = newNetwork(a.config, newCertificate(a.home, a.vault), a.doors.Ready, a.log)
@@ -214,6 +217,7 @@ func (a *app) start() {
 	a.beside.Go(func() { a.minders(ctx) })
 	a.beside.Go(func() { a.watchVault(ctx) })
 	a.beside.Go(func() { a.unlockByItself(ctx) })
+	a.beside.Go(func() { a.forgetRing(ctx) })
 	a.beside.Go(func() {
 		a.config.Follow(ctx, configPoll, func(err error) {
 			if err != nil {
@@ -221,7 +225,8 @@ func (a *app) start() {
 			}
 		})
 	})
-	a.config.Subscribe(func(_, now *config.Snapshot) {
+	a.config.Subscribe(func(was, now *config.Snapshot) {
+		defer a.ringSwitched(was, now)
 		defer a.embedderStirred() // when the providers are as they are to be
 		c := now.Config()
 		if err := a.providers.Reload(providerSettings(c), c.Models.Order); err != nil {

@@ -70,7 +70,7 @@ func (d dataPage) forgetKeyring(ctx context.Context) {
 	}
 	ctx, done := context.WithTimeout(ctx, keyringPatience)
 	defer done()
-	if err := newKeyring().remove(ctx, d.app.vault.Status(ctx).ID); err != nil {
+	if err := d.app.ring.remove(ctx, d.app.vault.Status(ctx).ID); err != nil {
 		d.app.log.Warn("the passphrase of the vault stays in the desktop's keyring, under the name ash; remove it there", "error", err)
 	}
 }

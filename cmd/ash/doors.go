@@ -38,9 +38,9 @@ func (a *app) routes(address string) web.Routes {
 		Now:       time.Now, Zone: time.Local,
 	}
 	well, guarded := a.newWellness(address), a.newSafety(address)
-	frame.Keys = &handlers.KeyKeeper{Secrets: a.vault, Config: a.config, Providers: a.providers}
+	frame.Keys = &handlers.KeyKeeper{Secrets: a.secrets, Config: a.config, Providers: a.providers}
 	safe := &handlers.Vault{
-		Frame: frame, Secrets: a.vault, Config: a.config,
+		Frame: frame, Secrets: a.secrets, Config: a.config,
 		Notes: handlers.PhraseFile(filepath.Join(a.home, "recovery-phrase.json")), Accesses: vaultLog(a.home), Kept: a.secretsKept,
 	}
 	frame.Lock = safe.Mark
@@ -50,7 +50,7 @@ func (a *app) routes(address string) web.Routes {
 		Version: versionString(), Address: address,
 		Halt: a.hands.sandbox.Halt, Places: &places{home: a.home, config: a.config},
 		Memory: a.newRemembering(), Book: a.newMemories(), Tokens: tokens, Doctor: well, Audit: guarded,
-		Doors: a.doors, Reach: func() []string { return a.network.State().Reachable() }, Vault: a.vault, Kept: a.secretsKept, Keyring: a.keyring(),
+		Doors: a.doors, Reach: func() []string { return a.network.State().Reachable() }, Vault: a.secrets, Kept: a.secretsKept, Keyring: a.keyring(),
 	}
 	mind := &handlers.Memory{
 		Frame: frame, Owner: a.owner.ID, Facts: a.store, Entities: a.store, Names: a.store, Totals: a.store, Recall: memorySearch{a.mind},

@@ -51,6 +51,11 @@ func (k keyring) remove(ctx context.Context, account string) error {
 	if errors.Is(err, desktop.ErrNotFound) {
 		return nil
 	}
+	if err != nil { // somebody else may have taken it out at the same instant
+		if _, gone := k.get(ctx, account); agent.CodeOf(gone) == agent.CodeNotFound {
+			return nil
+		}
+	}
 	return keyringError(err)
 }
 

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"net/url"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -111,7 +112,22 @@ func TestKeyring(t *testing.T) {
 	p = serving(t, h.home)
 	p.until("the keyring unlocks it", func() bool { return strings.Contains(p.err.String(), `by="the keyring"`) })
 	h.vault("", "status").tells(t, "unlocked; locks by itself")
+	// The passphrase is changed at the terminal, and then in the page: the keyring unlocks it all the same.
+	next := h.file("next", nextPass+"\n")
+	h.vault("", "passphrase", "--new-passphrase-file", next).is(t, exitOK)
+	h.pass = next
+	_, err := visit(t, p.url).post("/vault/passphrase", url.Values{"was": {nextPass}, "now": {lastPass}})
+	must(t, err)
+	h.pass = h.file("last", lastPass+"\n")
+	p.signal(os.Interrupt)
+	p.end()
+	p = serving(t, h.home)
+	p.until("the keyring unlocks it", func() bool { return strings.Contains(p.err.String(), `by="the keyring"`) })
+	h.vault("", "status").tells(t, "unlocked; locks by itself")
 	h.vault("", "keyring", "off").is(t, exitOK)
+	if strings.Contains(p.err.String(), "stays in it") {
+		t.Errorf("it was taken out, and the log says it was not:\n%s", p.err.String())
+	}
 	p.signal(os.Interrupt)
 	p.end()
 	h.vault("", "keyring", "off").is(t, exitOK) // that there is none is no error
@@ -119,5 +135,5 @@ func TestKeyring(t *testing.T) {
 	h.vault("", "status").tells(t, "locked: ash vault unlock")
 	p.signal(os.Interrupt)
 	p.end()
-	h.keepsSecrets("canary-first", "four unlikely")
+	h.keepsSecrets("canary-first", "four unlikely", nextPass, lastPass)
 }

@@ -19,7 +19,7 @@ import (
 
 // vaultCommand is "ash vault": keys and passwords, encrypted. home finds the home of Ash.
 func vaultCommand(home func() (string, error)) *cobra.Command {
-	s := &safe{home: home}
+	s := &safe{home: home, ring: newKeyring()}
 	cmd := &cobra.Command{
 		Use:   "vault",
 		Short: "Keep keys and passwords, encrypted: add, list, rotate, recover",
@@ -49,6 +49,7 @@ and what is unlocked already asks for no passphrase.`,
 type safe struct {
 	home     func() (string, error)
 	passFile string
+	ring     keyring // of the desktop
 }
 
 // vaultPath is where a home has its vault.
@@ -65,8 +66,13 @@ func vaultLog(home string) *vault.FileLog {
 }
 
 // openVault opens the vault of a running Ash. It is locked.
-func (a *app) openVault(c config.Vault) (*vault.Vault, error) {
-	return vault.Open(vaultPath(a.home), vault.Options{Idle: vaultIdle(c), Anchor: vaultMark(a.home), Log: vaultLog(a.home), Logger: a.log})
+func (a *app) openVault(c config.Vault) (err error) {
+	a.vault, err = vault.Open(vaultPath(a.home), vault.Options{Idle: vaultIdle(c), Anchor: vaultMark(a.home), Log: vaultLog(a.home), Logger: a.log})
+	if err != nil {
+		return err
+	}
+	a.secrets = newRingVault(a.vault, a.ring, func() (config.Vault, error) { return a.config.Current().Config().Vault, nil })
+	return nil
 }
 
 // openVault opens the vault of a home for one command. It is locked, and stays unlocked for as long as the command takes.
@@ -175,9 +181,11 @@ func (s *safe) create(cmd *cobra.Command, k *keeper, state vault.Status) error {
 	}
 	r := &handlers.VaultRequest{Passphrase: pass}
 	defer r.Wipe()
-	if _, err := k.do(cmd.Context(), "create", r); err != nil {
+	done, err := k.do(cmd.Context(), "create", r)
+	if err != nil {
 		return err
 	}
+	vaultNotes(cmd, done)
 	_, err = fmt.Fprintln(cmd.ErrOrStderr(), "The vault is made. Without the passphrase nobody can open it: make a recovery phrase with: ash vault phrase")
 	return err
 }

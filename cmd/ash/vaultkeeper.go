@@ -25,8 +25,8 @@ import (
 // keeper does deeds with the vault of a home: through the server that runs there, or on the vault itself. Either way they are the same.
 type keeper struct {
 	home   string
-	server *client      // nil: none runs
-	vault  *vault.Vault // without a server: locked, and open for as long as the command takes
+	server *client    // nil: none runs
+	vault  *ringVault // without a server: locked, and open for as long as the command takes
 }
 
 // keeper finds the vault. The caller closes it.
@@ -42,7 +42,13 @@ func (s *safe) keeper(ctx context.Context) (*keeper, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &keeper{home: home, vault: v}, nil
+	return &keeper{home: home, vault: newRingVault(v, s.ring, func() (config.Vault, error) {
+		now, err := config.Load(config.Options{Home: home, Environ: os.Environ()})
+		if err != nil {
+			return config.Vault{}, err
+		}
+		return now.Config().Vault, nil
+	})}, nil
 }
 
 func (k *keeper) close() error {

@@ -15,28 +15,18 @@ const keyringKey = "vault.keyring"
 
 // keyring is the switch of a running Ash, also for its pages.
 func (a *app) keyring() handlers.ControlKeyring {
-	return keyringSwitch{
-		ring: newKeyring(), unlock: a.vault.Unlock, id: func(ctx context.Context) string { return a.vault.Status(ctx).ID },
-		set: func(ctx context.Context, on bool) error {
-			_, err := a.config.Edit(ctx, "", []config.Change{keyringChange(on)})
-			return err
-		},
-	}
-}
-
-func keyringChange(on bool) config.Change {
-	return config.Change{Key: keyringKey, Value: "true", Remove: !on}
+	return a.secrets.keyringSwitch(func(ctx context.Context, c config.Change) error {
+		_, err := a.config.Edit(ctx, "", []config.Change{c})
+		return err
+	})
 }
 
 // keyring is the switch of a vault that no server has.
 func (k *keeper) keyring() handlers.ControlKeyring {
-	return keyringSwitch{
-		ring: newKeyring(), unlock: k.vault.Unlock, id: func(ctx context.Context) string { return k.vault.Status(ctx).ID },
-		set: func(ctx context.Context, on bool) error {
-			_, err := config.Edit(ctx, config.Options{Home: k.home, Environ: os.Environ()}, "", []config.Change{keyringChange(on)})
-			return err
-		},
-	}
+	return k.vault.keyringSwitch(func(ctx context.Context, c config.Change) error {
+		_, err := config.Edit(ctx, config.Options{Home: k.home, Environ: os.Environ()}, "", []config.Change{c})
+		return err
+	})
 }
 
 func vaultKeyringCommand(s *safe) *cobra.Command {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 
@@ -48,22 +49,37 @@ func storedPassphrase(file string, env func(string) (string, bool)) ([]byte, err
 	return firstLine(path, false) // systemd sees to who may read it
 }
 
-// firstLine reads a passphrase from a file that, if private, only its owner may read.
-func firstLine(path string, private bool) ([]byte, error) {
-	info, err := os.Stat(path) // before opening: a pipe would wait for its writer
+// firstLine reads a passphrase from a file that, if private, belongs to this user or to root, is no link, and is closed to others.
+func firstLine(path string, private bool) (_ []byte, err error) {
+	open := os.Open
+	if private {
+		open = openPrivate
+	}
+	if info, err := os.Stat(path); err == nil && !info.Mode().IsRegular() { // before opening: a pipe would wait for its writer
+		return nil, agent.Errorf(agent.CodeInvalid, "The passphrase file %s is not a file.", path)
+	}
+	f, err := open(path)
 	if err != nil {
-		return nil, agent.Wrap(agent.CodeNotFound, err, "The passphrase file %s cannot be read.", path)
+		return nil, agent.Wrap(agent.CodeNotFound, err, "The passphrase file %s cannot be read.%s", path, linked(path))
+	}
+	defer func() { _ = f.Close() }() // read only: nothing can be lost
+	info, err := f.Stat()            // of what is read, whatever lies at the path by now
+	if err != nil {
+		return nil, agent.Wrap(agent.CodeUnavailable, err, "The passphrase file %s cannot be read.", path)
 	}
 	if !info.Mode().IsRegular() {
 		return nil, agent.Errorf(agent.CodeInvalid, "The passphrase file %s is not a file.", path)
 	}
-	if private && othersMayRead(info.Mode()) {
-		return nil, agent.Errorf(agent.CodeDenied, "The passphrase file %s can be read by others (mode %04o). Run: chmod 600 %s", path, info.Mode().Perm(), path)
+	if private {
+		owner, known := fileOwner(info)
+		if err := closed(path, info.Mode(), owner, known, os.Geteuid()); err != nil {
+			return nil, err
+		}
 	}
 	if info.Size() > maxLine {
 		return nil, agent.Errorf(agent.CodeInvalid, "The passphrase file %s is too large to be one.", path)
 	}
-	data, err := os.ReadFile(path)
+	data, err := io.ReadAll(io.LimitReader(f, maxLine+1))
 	if err != nil {
 		return nil, agent.Wrap(agent.CodeUnavailable, err, "The passphrase file %s cannot be read.", path)
 	}
@@ -73,6 +89,31 @@ func firstLine(path string, private bool) ([]byte, error) {
 		return nil, agent.Errorf(agent.CodeInvalid, "The passphrase file %s is empty.", path)
 	}
 	return line, nil
+}
+
+// closed refuses a passphrase file that another user of this machine than self or root could have written, or could read.
+func closed(path string, mode fs.FileMode, owner int, known bool, self int) error {
+	word := shellWord(path)
+	if known && owner != self && owner != 0 {
+		return agent.Errorf(agent.CodeDenied, "The passphrase file %s belongs to another user of this machine (number %d). If you put it there, run: sudo chown %d %s", path, owner, self, word)
+	}
+	if othersMayRead(mode) {
+		return agent.Errorf(agent.CodeDenied, "The passphrase file %s can be read by others (mode %04o). Run: chmod 600 %s", path, mode.Perm(), word)
+	}
+	return nil
+}
+
+// linked says what to do about a path that is a link; "" for what is none.
+func linked(path string) string {
+	info, err := os.Lstat(path)
+	if err != nil || info.Mode()&fs.ModeSymlink == 0 {
+		return ""
+	}
+	to, err := filepath.EvalSymlinks(path)
+	if err != nil {
+		return " It is a link that leads nowhere. Name the file itself."
+	}
+	return " It is a link, which may lead elsewhere tomorrow. Name the file itself: " + to
 }
 
 // newPassphrase reads one from file, or asks for it twice. The caller wipes it.
@@ -168,9 +209,11 @@ func vaultPassphraseCommand(s *safe) *cobra.Command {
 				if r.New, err = s.newPassphrase(cmd, newFile); err != nil {
 					return err
 				}
-				if _, err := k.do(cmd.Context(), "passphrase", r); err != nil {
+				done, err := k.do(cmd.Context(), "passphrase", r)
+				if err != nil {
 					return err
 				}
+				vaultNotes(cmd, done)
 				return say(cmd, "The passphrase is changed. Copies of the vault made before still open with the old one; if somebody may have both, also run: ash vault rotate-identity, and make new keys where they were issued.\n")
 			})
 		},
@@ -214,9 +257,11 @@ func vaultRecoverCommand(s *safe) *cobra.Command {
 				if r.New, err = s.newPassphrase(cmd, newFile); err != nil {
 					return err
 				}
-				if _, err := k.do(cmd.Context(), "recover", r); err != nil {
+				done, err := k.do(cmd.Context(), "recover", r)
+				if err != nil {
 					return err
 				}
+				vaultNotes(cmd, done)
 				return say(cmd, "The vault has a new passphrase. The recovery phrase stays good.\n")
 			})
 		},

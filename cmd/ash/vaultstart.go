@@ -51,7 +51,7 @@ func (a *app) heldPassphrase(ctx context.Context) (pass []byte, from string, err
 	if pass != nil || err != nil || !set.Keyring {
 		return pass, from, err
 	}
-	pass, err = newKeyring().get(ctx, state.ID)
+	pass, err = a.ring.get(ctx, state.ID)
 	return pass, "the keyring", err
 }
 

@@ -31,7 +31,8 @@ type VaultKeys struct {
 	Phrase   PhraseState
 	About    string // the form that Problem is about: "passphrase", "identity", "export"
 	Problem  string
-	Done     string // what just went well: one of those, or "phrase"
+	Done     string   // what just went well: one of those, or "phrase"
+	Notes    []string // what does not go with it, after a change
 }
 
 func (k VaultKeys) done() string {
