@@ -74,7 +74,10 @@ func (h *Health) page(c echo.Context) (pages.Health, error) {
 			if f.Severity != rank {
 				continue
 			}
-			shown := pages.HealthFinding{Check: f.Check, Severity: string(f.Severity), Text: f.Text, Details: f.Details, Fix: f.Fix, Command: f.Command}
+			shown := pages.HealthFinding{Check: f.Check, Severity: string(f.Severity), Text: f.Text, Details: f.Details, Fix: f.Fix, Command: f.Command, Link: f.Link, Page: healthPage(f.Link)}
+			if shown.Page == "" {
+				shown.Link = "" // not one of ours
+			}
 			if rank == doctor.OK {
 				out.Well = append(out.Well, shown)
 			} else {
@@ -83,6 +86,23 @@ func (h *Health) page(c echo.Context) (pages.Health, error) {
 		}
 	}
 	return out, nil
+}
+
+// healthPage names the page that a finding of the doctor leads to; "" for one that is none of Ash's.
+func healthPage(link string) string {
+	switch link {
+	case doctor.PageDoors:
+		return "Doors"
+	case doctor.PageModels:
+		return "Models"
+	case doctor.PageSafety:
+		return "Safety"
+	case doctor.PageTools:
+		return "Tools and sandbox"
+	case doctor.PageVault:
+		return "Vault"
+	}
+	return ""
 }
 
 func verdictWords(r doctor.Report) string {
@@ -102,5 +122,9 @@ func verdictWords(r doctor.Report) string {
 
 // lookedWords says when a report was made and how long it took.
 func lookedWords(at time.Time, took time.Duration) string {
-	return fmt.Sprintf("%s, in %s", at.Format("2 January 2006, 15:04"), max(took.Round(100*time.Millisecond), 100*time.Millisecond))
+	long := fmt.Sprintf("%.1fs", max(took, 100*time.Millisecond).Seconds())
+	if took >= 10*time.Second {
+		long = took.Round(time.Second).String()
+	}
+	return fmt.Sprintf("%s, in %s", at.Format("2 January 2006, 15:04"), long)
 }

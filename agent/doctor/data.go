@@ -132,7 +132,7 @@ func (v Vault) Run(ctx context.Context) Finding {
 	if !s.Recovery {
 		f.Severity = worse(f.Severity, Note)
 		f.Text += " There is no recovery phrase: without the passphrase nobody can open it."
-		f.Fix, f.Command = "Make a recovery phrase and keep it on paper.", "ash vault phrase"
+		f.Fix, f.Command, f.Link = "Make a recovery phrase and keep it on paper.", "ash vault phrase", PageVault
 	}
 	return f
 }

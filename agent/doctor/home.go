@@ -70,7 +70,7 @@ func (p Permissions) Run(ctx context.Context) Finding {
 		return Finding{Severity: OK, Text: "The home and everything in it is yours alone."}
 	}
 	f := Finding{Severity: Warning, Text: fmt.Sprintf("%s in the home %s not yours alone, or not what Ash makes.", count(len(list), "thing"), isAre(len(list))),
-		Fix: "Take the rights of others away, here or under Settings → Safety.", Command: list[0].Fix}
+		Fix: "Take the rights of others away, by this command or under Settings → Safety.", Command: list[0].Fix, Link: PageSafety}
 	for _, l := range list {
 		f.Details = append(f.Details, l.Path+": "+l.What)
 		if l.Bad {
@@ -164,7 +164,7 @@ func (l Leftovers) Run(ctx context.Context) Finding {
 		return Finding{Severity: OK, Text: "Nothing is left behind."}
 	}
 	var sum int64
-	f := Finding{Severity: Note, Fix: "They can be removed.", Command: "ash audit --fix"}
+	f := Finding{Severity: Note, Fix: "They can be removed, by this command or under Settings → Safety.", Command: "ash audit --fix", Link: PageSafety}
 	for _, x := range list {
 		sum += x.Bytes
 		f.Details = append(f.Details, x.Path)

@@ -35,7 +35,7 @@ func (p Ports) Run(ctx context.Context) Finding {
 	case err != nil:
 		return unseen(err, "")
 	case d.Barred != "":
-		return Finding{Severity: Problem, Text: d.Barred, Fix: passphraseFirst, Command: setPassphrase}
+		return Finding{Severity: Problem, Text: d.Barred, Fix: passphraseFirst, Command: setPassphrase, Link: PageDoors}
 	case d.Refused != "":
 		return Finding{Severity: Problem, Text: d.Refused, Fix: "Change server.listen.", Command: "ash config set server.listen 127.0.0.1:8080"}
 	case len(d.Open) > 0:
@@ -72,7 +72,7 @@ func (d Doors) open() Finding {
 
 // closed tells why other devices do not reach Ash although they should.
 func (d Doors) closed(first string) Finding {
-	f := Finding{Severity: Warning, Text: first + d.Closed, Fix: "See to that, or close Ash to other devices again: Settings → Doors.", Command: "ash config set doors.lan off"}
+	f := Finding{Severity: Warning, Text: first + d.Closed, Fix: "See to that, or close Ash to other devices again: Settings → Doors.", Command: "ash config set doors.lan off", Link: PageDoors}
 	if !d.Ready {
 		f.Fix, f.Command = passphraseFirst, setPassphrase
 	}

@@ -25,7 +25,7 @@ func (m Models) Run(ctx context.Context) Finding {
 		return unseen(err, "")
 	case len(list) == 0:
 		return Finding{Severity: Note, Text: "No model is set up yet, so the built-in one answers: it finds and quotes what is stored, and can do little else.",
-			Fix: "Choose one in the page, under Settings → Models."}
+			Fix: "Choose one in the page, under Settings → Models.", Link: PageModels}
 	case len(list) == 1:
 		return Finding{Severity: OK, Text: list[0] + " answers. No other stands in when it fails."}
 	}
@@ -72,11 +72,11 @@ func (p Provider) Run(ctx context.Context) Finding {
 	k := p.Key(ctx)
 	switch {
 	case k.Locked:
-		return Finding{Severity: Note, Text: "Its key lies in the vault, which is locked, so it was not tried.", Fix: "Unlock the vault and look again."}
+		return Finding{Severity: Note, Text: "Its key lies in the vault, which is locked, so it was not tried.", Fix: "Unlock the vault and look again.", Link: PageVault}
 	case k.Problem != "":
-		return Finding{Severity: bad, Text: "Its key cannot be used: " + k.Problem + ".", Fix: "Set it right under Settings → Models."}
+		return Finding{Severity: bad, Text: "Its key cannot be used: " + k.Problem + ".", Fix: "Set it right under Settings → Models.", Link: PageModels}
 	case k.Needed && !k.Present:
-		return Finding{Severity: bad, Text: "It needs a key, and there is none.", Fix: "Paste one under Settings → Models, or set the variable of the provider."}
+		return Finding{Severity: bad, Text: "It needs a key, and there is none.", Fix: "Paste one under Settings → Models, or set the variable of the provider.", Link: PageModels}
 	}
 	key := ""
 	if k.Present {
@@ -102,15 +102,15 @@ func (p Provider) Run(ctx context.Context) Finding {
 func (p Provider) refused(ctx context.Context, err error, bad Severity, k Key) Finding {
 	switch {
 	case ctx.Err() != nil:
-		return Finding{Severity: bad, Text: "It did not answer in time.", Fix: p.reach()}
+		return Finding{Severity: bad, Text: "It did not answer in time.", Fix: p.reach(), Link: PageModels}
 	case agent.CodeOf(err) == agent.CodeLocked:
-		return Finding{Severity: Note, Text: agent.PublicOf(err), Fix: "Unlock the vault and look again."}
+		return Finding{Severity: Note, Text: agent.PublicOf(err), Fix: "Unlock the vault and look again.", Link: PageVault}
 	case agent.CodeOf(err) == agent.CodeDenied && k.Present:
-		return Finding{Severity: bad, Text: "It refuses the key from " + k.Place + ". " + agent.PublicOf(err), Fix: "Make a new key at the provider and paste it under Settings → Models."}
+		return Finding{Severity: bad, Text: "It refuses the key from " + k.Place + ". " + agent.PublicOf(err), Fix: "Make a new key at the provider and paste it under Settings → Models.", Link: PageModels}
 	case agent.CodeOf(err) == agent.CodeExhausted:
 		return Finding{Severity: Warning, Text: "It answers, but takes no more for now. " + agent.PublicOf(err), Fix: "Wait, or look at your account there."}
 	}
-	return Finding{Severity: bad, Text: agent.PublicOf(err), Fix: p.reach()}
+	return Finding{Severity: bad, Text: agent.PublicOf(err), Fix: p.reach(), Link: PageModels}
 }
 
 func (p Provider) reach() string {
@@ -142,7 +142,7 @@ func (e Embedder) Run(ctx context.Context) Finding {
 	}
 	if err := e.Ask(ctx); err != nil {
 		if agent.CodeOf(err) == agent.CodeLocked {
-			return Finding{Severity: Note, Text: e.Title + " needs a key from the vault, which is locked, so it was not tried.", Fix: "Unlock the vault and look again."}
+			return Finding{Severity: Note, Text: e.Title + " needs a key from the vault, which is locked, so it was not tried.", Fix: "Unlock the vault and look again.", Link: PageVault}
 		}
 		return Finding{Severity: Warning, Text: e.Title + " cannot be used; things are found by their words alone. " + agent.PublicOf(err),
 			Fix: "Set memory.embedder or memory.static_model right, or take them out."}
@@ -183,9 +183,9 @@ func (s Sandbox) Run(ctx context.Context) Finding {
 		return Finding{Severity: OK, Text: "Commands are switched off in the settings."}
 	case box.Image != "" && !box.Built:
 		return Finding{Severity: Warning, Text: box.Name + " is there, but the image " + box.Image + " is not built, so no command can run.", Details: box.Notes,
-			Fix: "Build it once; it takes a minute or two and the network.", Command: "ash sandbox build"}
+			Fix: "Build it once; it takes a minute or two and the network.", Command: "ash sandbox build", Link: PageTools}
 	case !box.Ready:
-		return Finding{Severity: Warning, Text: "No command can run. " + box.Problem, Details: box.Notes, Fix: "Everything else works without it."}
+		return Finding{Severity: Warning, Text: "No command can run. " + box.Problem, Details: box.Notes, Fix: "Everything else works without it.", Link: PageTools}
 	}
 	text := "Commands run in " + box.Name + "."
 	if box.Image != "" {

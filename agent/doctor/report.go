@@ -26,6 +26,15 @@ func (s Severity) Rank() int {
 	return len(ranks) - 1
 }
 
+// The pages where something can be set right.
+const (
+	PageDoors  = "/settings/doors"
+	PageModels = "/settings/models"
+	PageSafety = "/settings/safety"
+	PageTools  = "/settings/tools"
+	PageVault  = "/vault"
+)
+
 // MaxDetails is how many details a finding keeps; the last then says how many more there are.
 const MaxDetails = 20
 
@@ -37,6 +46,7 @@ type Finding struct {
 	Details  []string      `json:"details,omitempty"` // what it is about: paths, keys, addresses
 	Fix      string        `json:"fix,omitempty"`     // what to do, in words
 	Command  string        `json:"command,omitempty"` // the same for a terminal
+	Link     string        `json:"link,omitempty"`    // the same in the page: one of Page…
 	Took     time.Duration `json:"took_ns"`
 }
 

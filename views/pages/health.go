@@ -33,6 +33,8 @@ type HealthFinding struct {
 	Details  []string
 	Fix      string
 	Command  string
+	Link     string // of the page where that can be done; "" for none
+	Page     string // its name
 }
 
 func (f HealthFinding) icon() components.Icon { return severityIcon(f.Severity) }
@@ -57,7 +59,7 @@ func tone(severity string) string {
 	case "warning", "medium":
 		return "warn"
 	case "note", "low", "info":
-		return "aside"
+		return "minor"
 	}
 	return "ok"
 }
