@@ -45,12 +45,14 @@ const (
 )
 
 // Show answers GET /settings/data.
-func (h *Data) Show(c echo.Context) error {
+func (h *Data) Show(c echo.Context) error { return h.show(c, http.StatusOK, "") }
+
+func (h *Data) show(c echo.Context, status int, problem string) error {
 	frame, err := h.settings(c, "data", "Data")
 	if err != nil {
 		return err
 	}
-	page := pages.Data{SettingsFrame: frame, Home: h.Home}
+	page := pages.Data{SettingsFrame: frame, Home: h.Home, Problem: problem}
 	if page.Inventory, err = h.inventory(c); err != nil {
 		return err
 	}
@@ -61,7 +63,7 @@ func (h *Data) Show(c echo.Context) error {
 	for i, s := range list {
 		page.Snapshots = append(page.Snapshots, pages.Snapshot{Name: s.Name, Bytes: s.Bytes, Made: s.Made.In(h.Zone), Newest: i == 0})
 	}
-	return render(c, http.StatusOK, page.Show())
+	return render(c, status, page.Show())
 }
 
 // inventory measures what lies in the home, for as long as a page may take.
@@ -147,10 +149,16 @@ func (h *Data) DeleteSnapshots(c echo.Context) error {
 		return err
 	}
 	names := c.Request().PostForm["snapshot"]
+	var err error
 	if len(names) == 0 || len(names) > maxSnapshots {
-		return agent.Errorf(agent.CodeInvalid, "Choose which snapshots are to go.")
+		err = agent.Errorf(agent.CodeInvalid, "Choose which snapshots are to go.")
+	} else {
+		err = h.Keeper.DeleteSnapshots(names)
 	}
-	if err := h.Keeper.DeleteSnapshots(names); err != nil {
+	switch {
+	case err != nil && theirs(err) && !ByHTMX(c):
+		return h.show(c, http.StatusUnprocessableEntity, agent.PublicOf(err))
+	case err != nil:
 		return err
 	}
 	return see(c, "/settings/data")

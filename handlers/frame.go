@@ -139,8 +139,20 @@ func render(c echo.Context, status int, parts ...templ.Component) error {
 
 // refusedInPlace answers a refused form with the form, and what was wrong in it. id is of the page's making and needs no quotes.
 func refusedInPlace(c echo.Context, id string, form templ.Component) error {
+	return refusedAs(c, http.StatusUnprocessableEntity, id, form)
+}
+
+// refusedStatus is what a form is answered with that cannot be taken.
+func refusedStatus(cause error) int {
+	if agent.CodeOf(cause) == agent.CodeConflict {
+		return http.StatusConflict
+	}
+	return http.StatusUnprocessableEntity
+}
+
+func refusedAs(c echo.Context, status int, id string, form templ.Component) error {
 	c.Response().Header().Set("HX-Reswap", "none") // the fragment addresses its place itself; of other refusals pages show no content
-	return render(c, http.StatusUnprocessableEntity, components.StreamComponent(id, components.SwapReplace, form))
+	return render(c, status, components.StreamComponent(id, components.SwapReplace, form))
 }
 
 // Problem answers a failed request: with JSON to a program that asked for it, with

@@ -25,6 +25,7 @@ import (
 	"ash/agent/llm/ollama"
 	"ash/agent/llm/openai"
 	"ash/agent/prompt"
+	"ash/agent/spend"
 	"ash/agent/vault"
 	"ash/handlers"
 	"ash/static"
@@ -54,6 +55,8 @@ type house struct {
 	data    *keeper
 	mind    *mind // nil: memory is not there
 	pages   *handlers.Frame
+	spend   *spend.Book
+	now     func() time.Time // of the book and its page
 	browser *webtest.Browser
 }
 
@@ -68,12 +71,13 @@ type plan struct {
 	configured bool // the model server is already in the settings
 	environ    []string
 	tools      agent.Tools
-	memory     bool // the pages of memory are there
+	memory     bool           // the pages of memory are there
+	zone       *time.Location // of the days that spending counts; nil is UTC
 }
 
 func openWith(t testing.TB, p plan, script ...llmtest.Reply) *house {
 	t.Helper()
-	h := &house{t: t, home: t.TempDir(), model: llmtest.OpenAI(t, script...)}
+	h := &house{t: t, home: t.TempDir(), model: llmtest.OpenAI(t, script...), now: time.Now}
 	ctx := context.Background()
 	var err error
 	options := config.Options{Home: h.home, Environ: p.environ}
@@ -125,6 +129,7 @@ func openWith(t testing.TB, p plan, script ...llmtest.Reply) *house {
 	})
 	owner, err := h.store.Owner(ctx)
 	h.must(err)
+	h.openSpending(p.zone)
 	if p.memory {
 		h.mind = openMind(h, owner.ID)
 	}
@@ -155,6 +160,11 @@ func (h *house) serve(events *feed.Feed, files *attachment.Store, owner agent.ID
 	memory, notes := h.mind.pages(frame)
 	streams := &handlers.Events{Frame: frame, Feed: events, Threads: h.store, Tails: h.store, Summaries: h.store, Memory: memory, Stream: markdown.New(), Log: slog.New(slog.DiscardHandler)}
 	h.tools.Memory = memory
+	settings := &handlers.Settings{Frame: frame, Config: h.config, Book: h.book, Facts: func(context.Context) (handlers.Facts, error) {
+		return handlers.Facts{Version: "1.2.3", Home: h.home, Started: time.Now()}, nil
+	}}
+	spending := h.spendingPage(*settings)
+	settings.Spent = spending.Refused
 	server, err := web.New(web.Config{
 		Home: h.home, Log: slog.New(slog.DiscardHandler),
 		Stopping: func(ctx context.Context) error {
@@ -170,14 +180,13 @@ func (h *house) serve(events *feed.Feed, files *attachment.Store, owner agent.ID
 			Attachments: &handlers.Attachments{Files: files},
 			Search:      h.mind.search(frame),
 			Identity:    &handlers.Identity{Frame: frame, Book: h.book, Tokens: prompt.Tokens},
-			Settings: &handlers.Settings{Frame: frame, Config: h.config, Book: h.book, Facts: func(context.Context) (handlers.Facts, error) {
-				return handlers.Facts{Version: "1.2.3", Home: h.home, Started: time.Now()}, nil
-			}},
-			Data:   &handlers.Data{Frame: frame, Keeper: h.data, Home: h.home},
-			Tokens: &handlers.Tokens{Frame: frame, Tokens: access.New(h.store, access.Options{})},
-			Models: &handlers.Models{Frame: frame, Config: h.config, Providers: h.llm},
-			Health: &handlers.Health{Frame: frame, Doctor: &h.doctor},
-			Safety: &handlers.Safety{Frame: frame, Auditor: &h.auditor},
+			Settings:    settings,
+			Spending:    spending,
+			Data:        &handlers.Data{Frame: frame, Keeper: h.data, Home: h.home},
+			Tokens:      &handlers.Tokens{Frame: frame, Tokens: access.New(h.store, access.Options{})},
+			Models:      &handlers.Models{Frame: frame, Config: h.config, Providers: h.llm},
+			Health:      &handlers.Health{Frame: frame, Doctor: &h.doctor},
+			Safety:      &handlers.Safety{Frame: frame, Auditor: &h.auditor},
 			Setup: &handlers.Setup{Frame: frame, Config: h.config, Providers: h.llm, Prober: h.llm,
 				Skipped: handlers.SkipMark(filepath.Join(h.home, "setup-skipped")), Own: func() []string { return nil }},
 			Tools:  h.tools,

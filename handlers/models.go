@@ -49,27 +49,49 @@ func (h *Models) Show(c echo.Context) error {
 
 // Add answers POST /settings/models: a provider, or another model of one.
 func (h *Models) Add(c echo.Context) error {
-	var kind, name, base, model string
+	var typed pages.AddedModel
+	err := h.add(c, &typed)
+	switch {
+	case err == nil:
+		return h.chain(c)
+	case !theirs(err):
+		return err
+	}
+	typed.Problem = agent.PublicOf(err)
+	if !ByHTMX(c) {
+		return h.with(c, refusedStatus(err), func(page *pages.Models) { page.Adding = typed })
+	}
+	status := refusedStatus(err)
+	page, err := h.models(c)
+	if err != nil {
+		return err
+	}
+	page.Adding = typed
+	return refusedAs(c, status, "add-provider", page.AddModel())
+}
+
+func (h *Models) add(c echo.Context, typed *pages.AddedModel) error {
 	for _, f := range []struct {
 		field string
 		into  *string
-	}{{"kind", &kind}, {"name", &name}, {"base_url", &base}, {"model", &model}} {
+	}{{"kind", &typed.Kind}, {"name", &typed.Name}, {"base_url", &typed.BaseURL}, {"model", &typed.Model}} {
 		var err error
 		if *f.into, err = line(c, f.field, 500); err != nil {
 			return err
 		}
 	}
-	if name == "" || model == "" {
+	if typed.Name == "" || typed.Model == "" {
 		return agent.Errorf(agent.CodeInvalid, "A provider needs a name and a model.")
 	}
 	s := h.Config.Current().Config()
-	changes := []config.Change{order(append(slices.Clone(s.Models.Order), agent.ModelRef{Provider: name, Name: model}))}
-	if known, ok := s.Providers[name]; ok && kind != kindOf(name, known) {
-		return agent.Errorf(agent.CodeConflict, "There is a provider %s already, and it is of another kind. Choose another name.", name)
+	changes := []config.Change{order(append(slices.Clone(s.Models.Order), agent.ModelRef{Provider: typed.Name, Name: typed.Model}))}
+	if known, ok := s.Providers[typed.Name]; ok && typed.Kind != kindOf(typed.Name, known) {
+		return agent.Errorf(agent.CodeConflict, "There is a provider %s already, and it is of another kind. Choose another name.", typed.Name)
 	} else if !ok {
-		changes = append(providerChanges(name, kind, base), changes...)
+		changes = append(providerChanges(typed.Name, typed.Kind, typed.BaseURL), changes...)
 	}
-	return h.change(c, changes)
+	_, err := h.Config.Edit(c.Request().Context(), "", changes)
+	return err
 }
 
 // Default answers POST /settings/models/default: the model new conversations use.
@@ -118,10 +140,13 @@ func (h *Models) Remove(c echo.Context) error {
 	if configured {
 		changes = append(changes, config.Change{Key: "providers." + name, Remove: true})
 	}
-	if err := h.change(c, changes); err != nil {
+	if _, err := h.Config.Edit(c.Request().Context(), "", changes); err != nil {
+		return h.refused(c, err)
+	}
+	if err := h.Providers.Keys().Paste(name, ""); err != nil {
 		return err
 	}
-	return h.Providers.Keys().Paste(name, "")
+	return h.chain(c)
 }
 
 // Test answers POST /settings/models/{name}/test: one real call.
@@ -185,11 +210,17 @@ func (h *Models) Key(c echo.Context) error {
 	} else {
 		err = h.Keys.keep(c.Request().Context(), s.Settings, p)
 	}
-	if err != nil && (!theirs(err) || !ByHTMX(c)) {
+	switch {
+	case err != nil && !theirs(err):
 		return err
-	}
-	if !ByHTMX(c) {
+	case !ByHTMX(c) && err == nil:
 		return see(c, "/settings/models#p-"+name)
+	case !ByHTMX(c):
+		return h.with(c, refusedStatus(err), func(page *pages.Models) {
+			if i := slices.IndexFunc(page.Providers, func(p pages.Provider) bool { return p.Name == name }); i >= 0 {
+				page.Providers[i].Wrong = agent.PublicOf(err)
+			}
+		})
 	}
 	for _, card := range h.providers() {
 		if card.Name != name {
@@ -208,8 +239,31 @@ func (h *Models) Key(c echo.Context) error {
 // change edits the settings and shows the chain of providers anew.
 func (h *Models) change(c echo.Context, changes []config.Change) error {
 	if _, err := h.Config.Edit(c.Request().Context(), "", changes); err != nil {
+		return h.refused(c, err)
+	}
+	return h.chain(c)
+}
+
+// refused answers a change that was not made: a script shows a notice, a plain form the page with the words above the providers.
+func (h *Models) refused(c echo.Context, cause error) error {
+	if !theirs(cause) || ByHTMX(c) {
+		return cause
+	}
+	return h.with(c, refusedStatus(cause), func(page *pages.Models) { page.Wrong = agent.PublicOf(cause) })
+}
+
+// with answers a refused form with the page, amended by the reason.
+func (h *Models) with(c echo.Context, status int, amend func(*pages.Models)) error {
+	page, err := h.models(c)
+	if err != nil {
 		return err
 	}
+	amend(&page)
+	return render(c, status, page.Show())
+}
+
+// chain answers a change that was made with the providers as they are tried now.
+func (h *Models) chain(c echo.Context) error {
 	if !ByHTMX(c) {
 		return see(c, "/settings/models")
 	}

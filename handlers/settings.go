@@ -28,6 +28,8 @@ type Settings struct {
 	Facts   func(ctx context.Context) (Facts, error)
 	Meaning func() string // how finding by meaning stands, "" when it is off; nil: there is no memory
 	Sandbox SandboxReader // nil: there is none
+	// Spent shows Settings → Spending with a row that was refused; nil: All settings shows it.
+	Spent func(c echo.Context, status int, refused *pages.Setting) error
 }
 
 // Facts is what About tells of this Ash.
@@ -75,12 +77,14 @@ func (h *Settings) Identity(c echo.Context) error {
 }
 
 // Appearance answers GET /settings/appearance.
-func (h *Settings) Appearance(c echo.Context) error {
+func (h *Settings) Appearance(c echo.Context) error { return h.appearance(c, http.StatusOK, "") }
+
+func (h *Settings) appearance(c echo.Context, status int, problem string) error {
 	frame, err := h.settings(c, "appearance", "Appearance")
 	if err != nil {
 		return err
 	}
-	return render(c, http.StatusOK, pages.Appearance{SettingsFrame: frame}.Show())
+	return render(c, status, pages.Appearance{SettingsFrame: frame, Problem: problem}.Show())
 }
 
 // Theme answers POST /settings/theme.
@@ -90,6 +94,9 @@ func (h *Settings) Theme(c echo.Context) error {
 		return err
 	}
 	if _, err := h.Config.Edit(c.Request().Context(), "", []config.Change{{Key: "appearance.theme", Value: theme}}); err != nil {
+		if theirs(err) && !ByHTMX(c) {
+			return h.appearance(c, http.StatusUnprocessableEntity, agent.PublicOf(err))
+		}
 		return err
 	}
 	return done(c, "/settings/appearance")

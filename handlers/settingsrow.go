@@ -162,6 +162,10 @@ func (h *Settings) refused(c echo.Context, place, key, value string, cause error
 		return h.memory(c, http.StatusUnprocessableEntity, &row)
 	case "tools":
 		return h.tools(c, http.StatusUnprocessableEntity, &row)
+	case "spending":
+		if h.Spent != nil {
+			return h.Spent(c, http.StatusUnprocessableEntity, &row)
+		}
 	}
 	return h.general(c, http.StatusUnprocessableEntity, &row)
 }

@@ -51,12 +51,24 @@ func spendSpans() map[string]int { return map[string]int{"": 30, "month": 0, "3m
 
 // Show answers GET /settings/spending. ?span=month|3m|year, else 30 days.
 func (h *Spending) Show(c echo.Context) error {
+	return h.show(c, http.StatusOK, nil, pages.RaisedBackground{})
+}
+
+// Refused shows the page with a row that was refused.
+func (h *Spending) Refused(c echo.Context, status int, refused *pages.Setting) error {
+	return h.show(c, status, refused, pages.RaisedBackground{})
+}
+
+func (h *Spending) show(c echo.Context, status int, refused *pages.Setting, background pages.RaisedBackground) error {
 	ctx := c.Request().Context()
 	frame, err := h.settings(c, "spending", "Spending")
 	if err != nil {
 		return err
 	}
-	page := pages.Spending{SettingsFrame: frame, Span: c.QueryParam("span"), Groups: h.rows("spending", nil), Zone: zoneWords(h.Now().In(h.Book.Zone()))}
+	page := pages.Spending{
+		SettingsFrame: frame, Span: c.QueryParam("span"), Groups: h.rows("spending", refused), Background: background,
+		Zone: zoneWords(h.Now().In(h.Book.Zone())),
+	}
 	from, to, err := h.span(page.Span)
 	if err != nil {
 		return err
@@ -79,7 +91,7 @@ func (h *Spending) Show(c echo.Context) error {
 	}
 	h.report(&page, report)
 	page.Export = "/settings/spending.csv?from=" + string(from) + "&to=" + string(to)
-	return render(c, http.StatusOK, page.Show())
+	return render(c, status, page.Show())
 }
 
 // span turns the name of a time into its days.
@@ -88,12 +100,11 @@ func (h *Spending) span(name string) (from, to spend.Day, err error) {
 	if !ok {
 		return "", "", agent.Errorf(agent.CodeInvalid, "The page shows 30 days, this month, three months or a year.")
 	}
-	now := h.Now().In(h.Book.Zone())
-	to = spend.DayOf(now, h.Book.Zone())
+	to = spend.DayOf(h.Now(), h.Book.Zone())
 	if days == 0 {
 		return spend.Day(to.Month() + "-01"), to, nil
 	}
-	return spend.DayOf(now.AddDate(0, 0, 1-days), h.Book.Zone()), to, nil
+	return to.Add(1 - days), to, nil
 }
 
 // zoneWords names the time zone of days.
@@ -252,11 +263,18 @@ func amount(c echo.Context, field string) (agent.MicroDollars, error) {
 // AllowBackground answers POST /settings/spending/background: more for background work, today.
 func (h *Spending) AllowBackground(c echo.Context) error {
 	more, err := amount(c, "amount")
-	if err != nil {
+	if err == nil {
+		err = h.Book.AllowBackground(c.Request().Context(), more)
+	}
+	switch {
+	case err == nil:
+		return see(c, "/settings/spending")
+	case !theirs(err):
 		return err
 	}
-	if err := h.Book.AllowBackground(c.Request().Context(), more); err != nil {
-		return err
+	typed, lineErr := line(c, "amount", 20)
+	if lineErr != nil {
+		typed = ""
 	}
-	return see(c, "/settings/spending")
+	return h.show(c, http.StatusUnprocessableEntity, nil, pages.RaisedBackground{Amount: typed, Problem: agent.PublicOf(err)})
 }

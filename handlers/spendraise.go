@@ -24,11 +24,16 @@ func (h *Spending) Offer(c echo.Context) error {
 	if ByHTMX(c) {
 		return render(c, http.StatusOK, components.RaiseCap(raise))
 	}
+	return h.raisePage(c, http.StatusOK, raise)
+}
+
+// raisePage is the form as a page of its own.
+func (h *Spending) raisePage(c echo.Context, status int, raise components.Raise) error {
 	page, err := h.plain(c, "A spending cap is reached", layouts.Chat)
 	if err != nil {
 		return err
 	}
-	return render(c, http.StatusOK, pages.RaiseCap{Page: page, Raise: raise}.Show())
+	return render(c, status, pages.RaiseCap{Page: page, Raise: raise}.Show())
 }
 
 func (h *Spending) offer(c echo.Context) (components.Raise, error) {
@@ -92,6 +97,17 @@ func (h *Spending) Raise(c echo.Context) error {
 	if err != nil {
 		return err
 	}
+	ctx := c.Request().Context()
+	if err := h.raise(c, t.ID); err != nil {
+		return h.refusedRaise(c, err)
+	}
+	if _, err := h.Turns.Continue(ctx, t.ID); err != nil {
+		return err
+	}
+	return done(c, chatPath(t.ID))
+}
+
+func (h *Spending) raise(c echo.Context, thread agent.ID) error {
 	how, err := line(c, "how", 10)
 	if err != nil {
 		return err
@@ -100,22 +116,38 @@ func (h *Spending) Raise(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	ctx := c.Request().Context()
 	switch how {
 	case "once":
-		err = h.Book.Allow(ctx, t.ID, much)
+		return h.Book.Allow(c.Request().Context(), thread, much)
 	case "good":
-		err = h.raiseForGood(c, t.ID, much)
-	default:
-		err = agent.Errorf(agent.CodeInvalid, "A cap is raised once or for good.")
+		return h.raiseForGood(c, thread, much)
 	}
+	return agent.Errorf(agent.CodeInvalid, "A cap is raised once or for good.")
+}
+
+// refusedRaise shows the form anew, with what was typed and why it was refused beside it.
+func (h *Spending) refusedRaise(c echo.Context, cause error) error {
+	if !theirs(cause) {
+		return cause
+	}
+	raise, err := h.offer(c)
 	if err != nil {
 		return err
 	}
-	if _, err := h.Turns.Continue(ctx, t.ID); err != nil {
-		return err
+	typed, err := line(c, "amount", 20)
+	if err != nil {
+		typed = ""
 	}
-	return done(c, chatPath(t.ID))
+	raise.Way, raise.Wrong = "once", agent.PublicOf(cause)
+	if how, err := line(c, "how", 10); err == nil && how == "good" {
+		raise.Way, raise.Good = "good", typed
+	} else {
+		raise.Once = typed
+	}
+	if ByHTMX(c) {
+		return refusedInPlace(c, raise.ID(), components.RaiseCap(raise))
+	}
+	return h.raisePage(c, http.StatusUnprocessableEntity, raise)
 }
 
 // raiseForGood writes another cap into the settings: that which the answer reached.

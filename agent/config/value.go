@@ -274,7 +274,11 @@ func ParseDollars(s string) (agent.MicroDollars, error) {
 	if err != nil || math.IsNaN(n) || math.Abs(n) > 1e12 {
 		return 0, fmt.Errorf("%s is not an amount in dollars", shown(s))
 	}
-	return agent.MicroDollars(math.Round(n * 1e6)), nil
+	m := agent.MicroDollars(math.Round(n * 1e6))
+	if m == 0 && n != 0 { // 0 is no cap at all, which nobody means by so little
+		return 0, fmt.Errorf("%s is less than a millionth of a dollar", shown(s))
+	}
+	return m, nil
 }
 
 // formatDollars writes an amount with two decimals, and more only where needed.

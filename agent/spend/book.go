@@ -94,8 +94,8 @@ func (b *Book) Allowances(ctx context.Context, thread agent.ID) ([]Allowance, er
 func (b *Book) standing(now time.Time, sums Sums) []Allowance {
 	limits := b.o.Settings()
 	local := now.In(b.o.Zone)
-	midnight := time.Date(local.Year(), local.Month(), local.Day()+1, 0, 0, 0, 0, b.o.Zone)
-	next := time.Date(local.Year(), local.Month()+1, 1, 0, 0, 0, 0, b.o.Zone)
+	midnight := beginOf(local.Year(), local.Month(), local.Day()+1, b.o.Zone)
+	next := beginOf(local.Year(), local.Month()+1, 1, b.o.Zone)
 	list := make([]Allowance, 0, len(caps()))
 	for _, c := range caps() {
 		a := Allowance{Cap: c, Limit: limits.Of(c), Raised: sums.Raised.Of(c), Spent: sums.Spent.Of(c), Until: midnight}

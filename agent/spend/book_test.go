@@ -30,8 +30,12 @@ type desk struct {
 
 func newDesk(t *testing.T, caps spend.PerCap) *desk {
 	t.Helper()
+	return newDeskIn(t, caps, time.FixedZone("UTC+2", 2*3600))
+}
+
+func newDeskIn(t *testing.T, caps spend.PerCap, zone *time.Location) *desk {
+	t.Helper()
 	s := storetest.Open(t)
-	zone := time.FixedZone("UTC+2", 2*3600)
 	d := &desk{t: t, store: s, now: time.Date(2026, 11, 22, 9, 0, 0, 0, zone)}
 	d.caps = spend.Settings{PerCap: caps, UnknownInput: 3 * dollar, UnknownOutput: 15 * dollar}
 	d.Book = spend.New(spend.Options{
@@ -412,21 +416,6 @@ func TestMostOfACapIsSaidOnce(t *testing.T) {
 	}
 	if len(d.told) != 1 || d.told[0].Reached || !strings.Contains(d.told[0].Text, "$0.02") {
 		t.Errorf("told %+v", d.told)
-	}
-}
-
-func TestForecast(t *testing.T) {
-	d := newDesk(t, spend.PerCap{})
-	today := d.now
-	for days := 4; days >= 0; days-- { // $0.01 a day
-		d.now = today.AddDate(0, 0, -days)
-		if _, err := d.call(paid(), chat(10), says("x", 10_000, 0)); err != nil {
-			t.Fatal(err)
-		}
-	}
-	f, err := d.Forecast(t.Context())
-	if err != nil || f.Days != 4 || f.Spent != 50_000 || f.Total != 50_000+8*10_000 {
-		t.Errorf("%+v %v", f, err)
 	}
 }
 

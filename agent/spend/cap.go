@@ -55,6 +55,26 @@ func (d Day) Month() string { return string(d[:min(len(d), 7)]) }
 // DayOf returns the day that t is of in a zone.
 func DayOf(t time.Time, zone *time.Location) Day { return Day(t.In(zone).Format(time.DateOnly)) }
 
+// Add returns the day n days after d, before it for a negative n. Days are counted on the calendar: no clock that is put forward at midnight loses
+// one. What is no day stays as it is.
+func (d Day) Add(n int) Day {
+	t, err := time.Parse(time.DateOnly, string(d))
+	if err != nil {
+		return d
+	}
+	return DayOf(t.AddDate(0, 0, n), time.UTC)
+}
+
+// beginOf returns when a day begins in a zone: at midnight, or after it where clocks are put forward then.
+func beginOf(year int, month time.Month, day int, zone *time.Location) time.Time {
+	want := DayOf(time.Date(year, month, day, 0, 0, 0, 0, time.UTC), time.UTC)
+	t := time.Date(year, month, day, 0, 0, 0, 0, zone)
+	for DayOf(t, zone) < want {
+		t = t.Add(15 * time.Minute)
+	}
+	return t
+}
+
 // period names what a cap is raised for and told of: the day, the month, the conversation.
 func period(c Cap, day Day, root agent.ID) string {
 	switch c {

@@ -169,7 +169,7 @@ func (b *Book) Forecast(ctx context.Context) (Forecast, error) {
 	now := b.o.Now().In(b.o.Zone)
 	today := DayOf(now, b.o.Zone)
 	first := Day(today.Month() + "-01")
-	before := DayOf(now.AddDate(0, 0, -pace), b.o.Zone)
+	before := today.Add(-pace)
 	if err := b.flush(ctx); err != nil {
 		return Forecast{}, err
 	}
@@ -192,14 +192,14 @@ func (b *Book) Forecast(ctx context.Context) (Forecast, error) {
 			past += r.Usage.Cost
 		}
 	}
-	for d := now.AddDate(0, 0, -1); out.Days < pace && DayOf(d, b.o.Zone) >= begun; d = d.AddDate(0, 0, -1) {
+	for out.Days < pace && today.Add(-out.Days-1) >= begun {
 		out.Days++
 	}
 	if out.Days == 0 {
 		return out, nil
 	}
 	daily := past / agent.MicroDollars(out.Days)
-	left := time.Date(now.Year(), now.Month()+1, 0, 12, 0, 0, 0, b.o.Zone).Day() - now.Day()
+	left := time.Date(now.Year(), now.Month()+1, 0, 0, 0, 0, 0, time.UTC).Day() - now.Day()
 	out.Total = out.Spent + daily*agent.MicroDollars(left) + max(daily-spentToday, 0)
 	return out, nil
 }

@@ -61,6 +61,8 @@ func (a *app) routes(address string) web.Routes {
 	}
 	receipts := &handlers.Receipts{Frame: frame, Facts: a.store, Episodes: a.store}
 	settings := &handlers.Settings{Frame: frame, Config: a.config, Book: a.book, Facts: a.facts(time.Now()), Meaning: a.meaningState, Sandbox: a.hands.sandbox}
+	spending := &handlers.Spending{Settings: settings, Book: a.spending, Usage: a.spending, Turns: a.engine, Thread: a.store}
+	settings.Spent = spending.Refused
 	return web.Routes{
 		Problem:     frame.Problem,
 		Chat:        &handlers.Chat{Frame: frame, Threads: a.store, Tails: a.store, Summaries: a.store},
@@ -70,7 +72,7 @@ func (a *app) routes(address string) web.Routes {
 		Search:      &handlers.Search{Frame: frame, Memories: memoryFinder{a.mind}},
 		Identity:    &handlers.Identity{Frame: frame, Book: a.book, Tokens: prompt.Tokens},
 		Settings:    settings,
-		Spending:    &handlers.Spending{Settings: settings, Book: a.spending, Usage: a.spending, Turns: a.engine, Thread: a.store},
+		Spending:    spending,
 		Tokens:      &handlers.Tokens{Frame: frame, Tokens: tokens},
 		Data:        &handlers.Data{Frame: frame, Keeper: dataPage{a}, Home: a.home},
 		Health:      &handlers.Health{Frame: frame, Doctor: well},

@@ -163,7 +163,9 @@ func TestEveryRequestOfAChainIsPaidForByItself(t *testing.T) {
 		Messages: []agent.PromptMessage{{Role: agent.RoleUser, Parts: []agent.Part{agent.Text{Text: "What keeps?"}}}},
 	}
 	input := prompt.Size(ask) * 110 / 100
-	cut := func(pieces ...string) llmtest.Reply { return llmtest.Broken(llmtest.StreamCut, len(pieces)+1, pieces...) }
+	cut := func(pieces ...string) llmtest.Reply {
+		return llmtest.Broken(llmtest.StreamCut, len(pieces)+1, pieces...)
+	}
 	cases := map[string]struct {
 		drawers []drawer
 		enough  int                 // text after which the person stops it

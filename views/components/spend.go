@@ -60,10 +60,21 @@ type Raise struct {
 	Until   string   // how long a raise holds that is made once: "today"
 	Once    string   // suggested amounts, in dollars
 	Good    string
+	Wrong   string // why an amount was refused, and which: "once" or "good"
+	Way     string
 	CSRF    string
 }
 
-func (r Raise) id() string { return "money-" + Short(r.Message) }
+// wrong is why the amount of one way was refused; "" when it was not.
+func (r Raise) wrong(way string) string {
+	if r.Way != way {
+		return ""
+	}
+	return r.Wrong
+}
+
+// ID is the form's place on a page.
+func (r Raise) ID() string { return "money-" + Short(r.Message) }
 
 func (r Raise) path() string {
 	return "/chat/" + string(r.Thread) + "/messages/" + string(r.Message) + "/spending"

@@ -12,6 +12,7 @@ type Data struct {
 	Home      string
 	Inventory Inventory
 	Snapshots []Snapshot // the newest first
+	Problem   string     // why no snapshot was deleted
 }
 
 // Inventory is what lies where.

@@ -23,6 +23,14 @@ type Models struct {
 	Kinds     []Choice   // for Add: what a provider may speak ("openai", "anthropic", "ollama")
 	Default   string     // "provider/name" a new conversation uses; "" is the offline model
 	Defaults  []components.ModelChoice
+	Wrong     string     // why the order stays as it was
+	Adding    AddedModel // as it was typed, when it was refused
+}
+
+// AddedModel is what was typed of a model to be added.
+type AddedModel struct {
+	Kind, Name, BaseURL, Model string
+	Problem                    string // why it was refused; "" before it was sent
 }
 
 // Provider is one model server or vendor.
@@ -81,7 +89,10 @@ type IdentityFile struct {
 }
 
 // Appearance is Settings → Appearance.
-type Appearance struct{ SettingsFrame }
+type Appearance struct {
+	SettingsFrame
+	Problem string // why the theme that was chosen is none
+}
 
 // About is Settings → About.
 type About struct {

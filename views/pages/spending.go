@@ -9,18 +9,29 @@ import (
 // Spending is Settings → Spending.
 type Spending struct {
 	SettingsFrame
-	Caps     []components.SpendCap
-	Zone     string // of days: "CET, UTC+01:00"
-	Forecast Forecast
-	Span     string
-	Chart    components.Growth
-	Total    SpendRow
-	Purposes []SpendRow
-	Models   []SpendRow
-	Threads  []SpendRow
-	More     int    // conversations that are not shown
-	Export   string // address of the same as CSV
-	Groups   []SettingGroup
+	Caps       []components.SpendCap
+	Zone       string // of days: "CET, UTC+01:00"
+	Forecast   Forecast
+	Span       string
+	Chart      components.Growth
+	Total      SpendRow
+	Purposes   []SpendRow
+	Models     []SpendRow
+	Threads    []SpendRow
+	More       int    // conversations that are not shown
+	Export     string // address of the same as CSV
+	Groups     []SettingGroup
+	Background RaisedBackground
+}
+
+// RaisedBackground is what was typed into the form that lets background work go on, when it was refused.
+type RaisedBackground struct{ Amount, Problem string }
+
+func (r RaisedBackground) amount() string {
+	if r.Amount == "" && r.Problem == "" {
+		return "1.00"
+	}
+	return r.Amount
 }
 
 // Forecast is what the month comes to.
