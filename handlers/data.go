@@ -13,6 +13,7 @@ import (
 
 	"ash/agent"
 	"ash/agent/inventory"
+	"ash/views/components"
 	"ash/views/layouts"
 	"ash/views/pages"
 )
@@ -153,6 +154,9 @@ func (h *Data) DeleteSnapshots(c echo.Context) error {
 	if len(names) == 0 || len(names) > maxSnapshots {
 		err = agent.Errorf(agent.CodeInvalid, "Choose which snapshots are to go.")
 	} else {
+		if yes, err := h.sureOf(c, names); err != nil || !yes {
+			return err
+		}
 		err = h.Keeper.DeleteSnapshots(names)
 	}
 	switch {
@@ -162,6 +166,22 @@ func (h *Data) DeleteSnapshots(c echo.Context) error {
 		return err
 	}
 	return see(c, "/settings/data")
+}
+
+// sureOf asks once more about snapshots that there are. Others are for the keeper to refuse.
+func (h *Data) sureOf(c echo.Context, names []string) (bool, error) {
+	there, err := h.Keeper.Snapshots()
+	if err != nil {
+		return false, err
+	}
+	for _, name := range names {
+		if !slices.ContainsFunc(there, func(s inventory.Snapshot) bool { return s.Name == name }) {
+			return true, nil
+		}
+	}
+	return h.sure(c, pages.Sure{
+		Question: "Delete " + components.Plural(len(names), "snapshot", "snapshots") + " for good?", Yes: "Delete", Back: "/settings/data",
+	})
 }
 
 // DeleteForm answers GET /settings/data/delete: what goes, what stays, and the word to type.

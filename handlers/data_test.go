@@ -62,7 +62,13 @@ func TestDataPage(t *testing.T) {
 			t.Errorf("%d names of which the first is odd: %d", len(names), got.Status)
 		}
 	}
-	h.browser.Post("/settings/data/snapshots", url.Values{"snapshot": {"ash-20260801T101010.000Z-schema-5-before-6.db"}}).Is(303)
+	one := url.Values{"snapshot": {"ash-20260801T101010.000Z-schema-5-before-6.db"}}
+	h.browser.Post("/settings/data/snapshots", one).Is(200).Says("Delete 1 snapshot for good?") // it asks first
+	if n := h.browser.Get("/settings/data").Find("input[name=snapshot]").Length(); n != 2 {
+		t.Errorf("%d snapshots left before the answer", n)
+	}
+	one.Set("sure", "1")
+	h.browser.Post("/settings/data/snapshots", one).Is(303)
 	if n := h.browser.Get("/settings/data").Find("input[name=snapshot]").Length(); n != 1 {
 		t.Errorf("%d snapshots left", n)
 	}

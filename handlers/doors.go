@@ -339,6 +339,13 @@ func (h *Doors) SignOut(c echo.Context) error {
 
 // SignOutAll answers POST /settings/doors/sign-out-all: every device but this one.
 func (h *Doors) SignOutAll(c echo.Context) error {
+	question := "Sign out every device?"
+	if VisitorOf(c).Device.ID != "" {
+		question = "Sign out every device but this one?"
+	}
+	if yes, err := h.sure(c, pages.Sure{Question: question, Yes: "Sign out", Back: "/settings/doors"}); err != nil || !yes {
+		return err
+	}
 	if _, err := h.Keeping.SignOutAll(c.Request().Context(), VisitorOf(c).Device.ID); err != nil {
 		return err
 	}

@@ -133,6 +133,11 @@ func (h *Models) Remove(c echo.Context) error {
 	if !configured && len(kept) == len(s.Models.Order) {
 		return agent.Errorf(agent.CodeNotFound, "There is no provider of that name.")
 	}
+	if yes, err := h.sure(c, pages.Sure{
+		Question: "Remove " + name + "?", Means: "Conversations it answered stay as they are.", Yes: "Remove", Back: "/settings/models",
+	}); err != nil || !yes {
+		return err
+	}
 	var changes []config.Change
 	if len(kept) != len(s.Models.Order) {
 		changes = append(changes, order(kept))

@@ -60,6 +60,9 @@ func (h *Notes) Purge(c echo.Context) error {
 	if err != nil {
 		return err
 	}
+	if yes, err := h.sure(c, pages.Sure{Question: "Delete this note for good?", Means: "It cannot be brought back.", Yes: "Delete", Back: pages.NotesURL("")}); err != nil || !yes {
+		return err
+	}
 	if err := h.Beside.Purge(c.Request().Context(), id); err != nil {
 		return err
 	}

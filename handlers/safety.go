@@ -70,6 +70,9 @@ func (h *Safety) Fix(c echo.Context) error {
 	if err != nil {
 		return err
 	}
+	if yes, err := h.sureOf(c, agent.ID(report), finding); err != nil || !yes {
+		return err
+	}
 	_, problem := h.Auditor.Fix(c.Request().Context(), agent.ID(report), finding)
 	if problem != nil && (!ByHTMX(c) || agent.CodeOf(problem) == agent.CodeInternal) {
 		return problem
@@ -86,6 +89,25 @@ func (h *Safety) Fix(c echo.Context) error {
 		page.Problem, page.ProblemI, status = agent.PublicOf(problem), finding, http.StatusUnprocessableEntity
 	}
 	return render(c, status, page.Part())
+}
+
+// sureOf asks once more about what cannot be taken back. What is not there any more is for Fix to refuse.
+func (h *Safety) sureOf(c echo.Context, report agent.ID, finding string) (bool, error) {
+	if ByHTMX(c) {
+		return true, nil
+	}
+	list, err := h.Auditor.Reports(c.Request().Context())
+	if err != nil {
+		return false, err
+	}
+	for _, r := range list {
+		for _, f := range r.Findings {
+			if r.ID == report && f.ID == finding && f.Fixed.IsZero() && f.Fix != nil && f.Fix.Ask {
+				return h.sure(c, pages.Sure{Question: f.Fix.Words + "?", Means: "This cannot be taken back.", Yes: "Yes", Back: "/settings/safety"})
+			}
+		}
+	}
+	return true, nil
 }
 
 // page presents the report of that id, the newest for "". CodeNotFound when it is not kept.

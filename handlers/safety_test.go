@@ -70,7 +70,8 @@ func TestSafetyPage(t *testing.T) {
 
 	form := url.Values{"report": {string(newest)}, "finding": {"bb"}}
 	h.browser.HTMX().Post("/settings/safety/fix", form).Is(200).Says("Done: Close x.log to others (mode 0600).").Lacks("#f-bb form")
-	h.browser.Post("/settings/safety/fix", url.Values{"report": {string(newest)}, "finding": {"cc"}}).Is(303)
+	h.browser.Post("/settings/safety/fix", url.Values{"report": {string(newest)}, "finding": {"cc"}}).Is(200).Says("Revoke the token x?").Has("input[name=finding][value=cc]") // it asks first
+	h.browser.Post("/settings/safety/fix", url.Values{"report": {string(newest)}, "finding": {"cc"}, "sure": {"1"}}).Is(303)
 	h.auditor.refuse = agent.Errorf(agent.CodeConflict, "It is no longer as it was found.")
 	h.browser.HTMX().Post("/settings/safety/fix", form).Is(422).Has("#f-bb [role=alert]").Says("no longer as it was found")
 	h.browser.Post("/settings/safety/fix", form).Is(409)

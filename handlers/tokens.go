@@ -2,6 +2,7 @@ package handlers
 
 import (
 	"net/http"
+	"slices"
 	"time"
 
 	"github.com/labstack/echo/v4"
@@ -92,6 +93,9 @@ func (h *Tokens) Revoke(c echo.Context) error {
 	if err != nil {
 		return err
 	}
+	if yes, err := h.sureOf(c, id); err != nil || !yes {
+		return err
+	}
 	if _, err := h.Tokens.Revoke(c.Request().Context(), string(id)); err != nil {
 		return err
 	}
@@ -99,6 +103,21 @@ func (h *Tokens) Revoke(c echo.Context) error {
 		return see(c, "/settings/tokens")
 	}
 	return h.show(c, http.StatusOK, pages.NewToken{Expires: "90"}, nil)
+}
+
+// sureOf asks once more about a token that works. Others are for Revoke to answer.
+func (h *Tokens) sureOf(c echo.Context, id agent.ID) (bool, error) {
+	list, err := h.Tokens.List(c.Request().Context())
+	if err != nil {
+		return false, err
+	}
+	i := slices.IndexFunc(list, func(t access.Token) bool { return t.ID == id && t.Revoked.IsZero() })
+	if i < 0 {
+		return true, nil
+	}
+	return h.sure(c, pages.Sure{
+		Question: "Revoke " + visible(list[i].Name) + "?", Means: "What uses it is refused from now on, for good.", Yes: "Revoke", Back: "/settings/tokens",
+	})
 }
 
 // show answers with the page, or the part of it that a change replaces.

@@ -8,6 +8,7 @@ import (
 	"net/netip"
 	"net/url"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -98,8 +99,12 @@ func TestEveryRouteRefusesWhatIsNotOurs(t *testing.T) {
 				q := good()
 				change(&q)
 				attacks++
-				if status, reached := m.try(who.base, q); reached || status != 0 && status < 400 {
+				status, reached := m.try(who.base, q)
+				if reached || status != 0 && status < 400 {
 					t.Errorf("%s, %s: %s %s is let in (%d)", who.name, name, p.method, p.pattern, status)
+				}
+				if q.refused != 0 && status != q.refused {
+					t.Errorf("%s, %s: %s %s is answered %d", who.name, name, p.method, p.pattern, status)
 				}
 			}
 		}
@@ -146,6 +151,7 @@ func (m *matrix) attacks(p point, k kind) map[string]func(*request) {
 			delete(out, "no token") // for who is in it is a page like others; strangers are the other test's
 		}
 		if p.method != http.MethodGet {
+			out["oversize, and slow"] = slowly("application/json", maxAPI+1)
 			out["oversize"] = func(q *request) {
 				q.body = func() (string, io.Reader) { return "application/json", bytes.NewReader(make([]byte, maxAPI+1)) }
 			}
@@ -168,15 +174,13 @@ func (m *matrix) attacks(p point, k kind) map[string]func(*request) {
 			q.body = func() (string, io.Reader) { return media, strings.NewReader(`{"text":"x"}`) }
 		}
 	}
-	limit := int64(maxForm)
-	switch k {
-	case door:
-		limit = maxDoor
-	case upload:
-		limit = maxUpload
+	limit := limitOf(k)
+	for _, media := range []string{"application/x-www-form-urlencoded", "multipart/form-data; boundary=x"} {
+		out["oversize "+media+", and slow"] = slowly(media, limit+1)
+		out["huge "+media+", and slow"] = slowly(media, maxDrain+1)
 	}
 	if limit == maxUpload {
-		return out // TestBodies has it: 25 MB for each of them would take minutes
+		return out // TestUploadsWithoutLength has the rest: 25 MB for each of them would take minutes
 	}
 	out["oversize form"] = func(q *request) {
 		q.headers["X-CSRF-Token"] = "" // a form's own field is read, and with it the body
@@ -196,3 +200,79 @@ func (m *matrix) attacks(p point, k kind) map[string]func(*request) {
 	}
 	return out
 }
+
+// limitOf is how large a form of a route may be, in bytes.
+func limitOf(k kind) int64 {
+	switch k {
+	case door:
+		return maxDoor
+	case upload:
+		return maxUpload
+	}
+	return maxForm
+}
+
+// slowly says how long its body is, sends the beginning, and then nothing more: it must be refused for what it says. A server that reads
+// first never answers, and the attempt ends without a status.
+func slowly(media string, length int64) func(*request) {
+	return func(q *request) {
+		q.length = length
+		q.refused = http.StatusRequestEntityTooLarge
+		q.body = func() (string, io.Reader) { return media, &stalled{left: 1000, ended: make(chan struct{})} }
+	}
+}
+
+// stalled is a body of which only the beginning comes.
+type stalled struct {
+	left  int
+	ended chan struct{}
+	once  sync.Once
+}
+
+func (s *stalled) Read(p []byte) (int, error) {
+	if s.left == 0 {
+		<-s.ended
+		return 0, io.ErrUnexpectedEOF
+	}
+	n := min(s.left, len(p))
+	s.left -= n
+	clear(p[:n])
+	return n, nil
+}
+
+func (s *stalled) Close() error {
+	s.once.Do(func() { close(s.ended) })
+	return nil
+}
+
+// TestUploadsWithoutLength sends more than a route takes without saying how much it is. Forms are read for their token, so the limit is met before
+// a handler is.
+func TestUploadsWithoutLength(t *testing.T) {
+	m := openMatrix(t)
+	here := m.insiders()[1]
+	tried := 0
+	for _, p := range m.points() {
+		k, listed := m.kinds[p.method+" "+p.pattern]
+		if !listed || k != upload {
+			continue
+		}
+		q := request{method: p.method, path: p.path, headers: map[string]string{"Origin": here.base, "Sec-Fetch-Site": "same-origin", "Cookie": here.headers["Cookie"]}}
+		q.body = func() (string, io.Reader) {
+			const head = "--x\r\nContent-Disposition: form-data; name=\"f\"; filename=\"a\"\r\n\r\n"
+			return "multipart/form-data; boundary=x", io.MultiReader(strings.NewReader(head), io.LimitReader(nothing{}, maxUpload+1))
+		}
+		tried++
+		if status, reached := m.try(here.base, q); reached || status != 0 && status < 400 {
+			t.Errorf("%s %s is let in (%d)", p.method, p.pattern, status)
+		}
+	}
+	if tried < 5 {
+		t.Errorf("only %d routes that take files were found", tried)
+	}
+	t.Logf("%d routes that take files", tried)
+}
+
+// nothing is endless zeros.
+type nothing struct{}
+
+func (nothing) Read(p []byte) (int, error) { clear(p); return len(p), nil }

