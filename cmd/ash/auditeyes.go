@@ -29,7 +29,7 @@ func (a *app) auditor(address string, ask flawAsker) *audit.Audit {
 	beyond := &unread{}
 	checks := []audit.Check{
 		audit.Exposure{Look: func(ctx context.Context) ([]audit.Listener, error) { return a.listeners(ctx, address) }},
-		audit.SignIn{Look: a.ways, Now: time.Now},
+		a.signIn(),
 		audit.Drift{Look: func(ctx context.Context) ([]audit.Loose, error) { return drift(ctx, eyes.places()) }},
 		audit.VaultUse{Files: a.vaultLogs, Now: time.Now, Zone: time.Local},
 		audit.Secrets{Title: "Secrets in files", Source: withUnread(a.filesToRead(c, beyond), beyond), Find: a.findSecrets, Blind: a.unseenSecrets},
@@ -37,13 +37,19 @@ func (a *app) auditor(address string, ask flawAsker) *audit.Audit {
 			audit.SourceFunc(a.store.AuditMemory), audit.SourceFunc(a.store.AuditVersions), audit.SourceFunc(a.store.AuditMessages), audit.SourceFunc(a.store.AuditCalls),
 		}},
 		audit.Planted{Scan: a.scanPlanted, Source: a.mayBePlanted(c)},
-		audit.Rules{Look: a.standing, Home: personHome(), Now: time.Now},
+		a.standingRules(),
 		audit.OldImage{Look: a.imageState, Now: time.Now},
 		audit.Environment{Look: func(context.Context) (audit.Surroundings, error) { return a.surroundings(c), nil }},
 		audit.Strays{Look: func(ctx context.Context) ([]audit.Stray, error) { return straysAndCopies(ctx, eyes.places()) }, Now: time.Now},
 		audit.Dependencies{Modules: modules, Ask: ask},
 	}
 	return audit.New(audit.Options{Redact: a.hands.guard.Redact, Home: a.home, Version: versionString(), Fixers: a.fixers(eyes.places())}, checks...)
+}
+
+func (a *app) signIn() audit.SignIn { return audit.SignIn{Look: a.ways, Now: time.Now} }
+
+func (a *app) standingRules() audit.Rules {
+	return audit.Rules{Look: a.standing, Home: personHome(), Now: time.Now}
 }
 
 // listeners are the addresses pages are served at, and what the settings say.
@@ -102,7 +108,7 @@ func (a *app) ways(ctx context.Context) (audit.Way, error) {
 	for _, l := range listeners {
 		w.Open = w.Open || !l.Local
 	}
-	devices, err := a.store.Devices(ctx)
+	devices, err := a.doors.Devices(ctx) // those whose time is over are none
 	if err != nil {
 		return w, err
 	}

@@ -20,11 +20,37 @@ func (a *app) fixers(p homePlaces) map[audit.Act]audit.Fixer {
 		audit.ActRemove:   func(ctx context.Context, f audit.Fix) error { return removeStray(ctx, p, f, false) },
 		audit.ActDropCopy: func(ctx context.Context, f audit.Fix) error { return removeStray(ctx, p, f, true) },
 		audit.ActRevoke: func(ctx context.Context, f audit.Fix) error {
+			if err := stillFound(ctx, a.signIn(), f); err != nil {
+				return err
+			}
 			return a.store.RevokeToken(ctx, agent.ID(f.Target), time.Now().UTC())
 		},
-		audit.ActUnrule:  func(ctx context.Context, f audit.Fix) error { return a.hands.policy.Revoke(ctx, agent.ID(f.Target)) },
-		audit.ActSignOut: func(ctx context.Context, f audit.Fix) error { return a.doors.SignOut(ctx, agent.ID(f.Target)) },
+		audit.ActUnrule: func(ctx context.Context, f audit.Fix) error {
+			if err := stillFound(ctx, a.standingRules(), f); err != nil {
+				return err
+			}
+			return a.hands.policy.Revoke(ctx, agent.ID(f.Target))
+		},
+		audit.ActSignOut: func(ctx context.Context, f audit.Fix) error {
+			if err := stillFound(ctx, a.signIn(), f); err != nil {
+				return err
+			}
+			return a.doors.SignOut(ctx, agent.ID(f.Target))
+		},
 	}
+}
+
+// stillFound has a check look anew: CodeConflict unless it still offers that very fix. A token or a device that was used since the report,
+// a permission that was narrowed, is left alone.
+func stillFound(ctx context.Context, c audit.Check, fix audit.Fix) error {
+	found := false
+	_, err := c.Run(ctx, func(f audit.Finding) {
+		found = found || f.Fix != nil && f.Fix.Act == fix.Act && f.Fix.Target == fix.Target
+	})
+	if err == nil && !found {
+		err = agent.Errorf(agent.CodeConflict, "It is no longer as it was found, so it was left alone. Look again.")
+	}
+	return err
 }
 
 // changed is the refusal of a fix whose thing is not as it was found.

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"sync/atomic"
 
 	"ash/agent/doctor"
 )
@@ -11,6 +12,7 @@ type wellness struct {
 	app     *app
 	address string
 	looks   looking[doctor.Report]
+	unkept  atomic.Pointer[doctor.Report] // the newest report, while it could not be stored
 }
 
 // newWellness makes it. address is where the pages are, "" when there are none.
@@ -46,7 +48,10 @@ func (w *wellness) look(ctx context.Context, look lookAt, each func(done, total 
 	}
 	if err := w.app.store.AddHealthReport(context.WithoutCancel(ctx), report); err != nil {
 		w.app.log.WarnContext(ctx, "the report of the doctor was not kept", "error", err) // it is still told: a full disk may be what it found
+		w.unkept.Store(&report)
+		return report, nil
 	}
+	w.unkept.Store(nil)
 	return report, nil
 }
 
@@ -61,5 +66,8 @@ func (w *wellness) Progress() (running bool, done, total int) {
 
 // Last returns the newest report; false when there is none.
 func (w *wellness) Last(ctx context.Context) (doctor.Report, bool, error) {
+	if report := w.unkept.Load(); report != nil {
+		return *report, true, nil
+	}
 	return w.app.store.LastHealthReport(ctx)
 }
