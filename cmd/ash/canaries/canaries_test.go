@@ -3,7 +3,9 @@
 package canaries
 
 import (
+	"archive/tar"
 	"bytes"
+	"compress/gzip"
 	"context"
 	"errors"
 	"fmt"
@@ -65,6 +67,7 @@ type browser struct {
 	url    string
 	client *http.Client
 	token  string
+	runs   bool // commands run
 
 	mu   sync.Mutex
 	sent map[string]*bytes.Buffer
@@ -199,6 +202,16 @@ func (b *browser) rest(thread string) {
 	b.t.Error("the turn never ended")
 }
 
+// shows waits until a conversation shows what came from outside, without which the test would show nothing of it; what is asked for is allowed.
+func (b *browser) shows(thread, words string) {
+	for end := time.Now().Add(time.Minute); time.Now().Before(end); time.Sleep(20 * time.Millisecond) {
+		if b.rest(thread); strings.Contains(b.page("/chat/"+thread), words) {
+			return
+		}
+	}
+	b.t.Errorf("the conversation never showed %q", words)
+}
+
 // leak is a form of a canary where it must not be.
 type leak struct{ where, how string }
 
@@ -279,6 +292,12 @@ func (b *browser) live(c *canary) string {
 	for _, o := range orders {
 		b.say(thread, o)
 	}
+	if b.runs {
+		b.say(thread, fmt.Sprintf("do run %d %d", n, n))
+		b.shows(thread, "ran2here")
+	}
+	b.say(thread, fmt.Sprintf("do find %d %d", n, n))
+	b.shows(thread, "Somebody pasted [secret: ")
 	switch n % 3 {
 	case 0:
 		b.post("/chat/"+thread+"/title", url.Values{"title": {"Named " + c.value}})
@@ -308,6 +327,7 @@ func TestNoCanaryIsLeftAnywhere(t *testing.T) {
 	h.fill(all, host.Host)
 	p := h.serve()
 	b := visit(t, p)
+	b.runs = h.runs
 	stop := b.follow("/events")
 	b.post("/vault/unlock", url.Values{"passphrase": {string(passphrase)}, "back": {"/chat"}})
 	b.mu.Lock()
@@ -371,4 +391,69 @@ func TestNoCanaryIsLeftAnywhere(t *testing.T) {
 		t.Errorf("ash memory export: %v %s", err, said)
 	}
 	look("unlocked again, and exported")
+	file := filepath.Join(t.TempDir(), "all.tar.gz")
+	if said, err := h.command("data", "export", file).CombinedOutput(); err != nil {
+		t.Fatalf("ash data export: %v %s", err, said)
+	}
+	f, err := os.Open(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = f.Close() }() // read only: nothing can be lost
+	h.archive("ash data export", f, all)
+	h.archive("Settings, Data", b.download("/settings/data/export"), all)
+}
+
+// download posts the form of a page that answers with a file.
+func (b *browser) download(path string) io.Reader {
+	req, err := http.NewRequestWithContext(b.t.Context(), http.MethodPost, b.url+path, strings.NewReader(url.Values{"_csrf": {b.token}}.Encode()))
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	req.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+	resp, err := b.client.Do(req)
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	b.t.Cleanup(func() { _ = resp.Body.Close() }) // read only: nothing can be lost
+	if resp.StatusCode != http.StatusOK {
+		b.t.Fatalf("POST %s: %s", path, resp.Status)
+	}
+	return resp.Body
+}
+
+// archive searches all that the export of a home holds, but for the vault as it lies there, encrypted, and what the person wrote themselves.
+func (h *home) archive(what string, r io.Reader, all []*canary) {
+	h.t.Helper()
+	leaks, seen, size := map[leak]int{}, map[string]int64{}, int64(0)
+	zip, err := gzip.NewReader(r)
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	for t := tar.NewReader(zip); ; {
+		head, err := t.Next()
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if err != nil {
+			h.t.Fatal(err)
+		}
+		_, name, _ := strings.Cut(head.Name, "/")
+		search(leaks, all, what+", the names", head.Name, (*canary).in)
+		seen[name] = head.Size
+		if strings.HasPrefix(name, "vault/") || strings.HasPrefix(name, "workspace/files/") {
+			continue
+		}
+		data, err := io.ReadAll(t)
+		if err != nil {
+			h.t.Fatal(err)
+		}
+		size += int64(len(data))
+		search(leaks, all, what+", "+name, string(data), (*canary).in)
+	}
+	report(h.t, "exported", leaks)
+	if seen["ash.db"] == 0 || seen["config.toml"] == 0 || seen["vault/vault.json"] == 0 {
+		h.t.Errorf("%s: the archive holds no home: %v", what, slices.Sorted(maps.Keys(seen)))
+	}
+	h.t.Logf("%s: %d entries, %d bytes searched", what, len(seen), size)
 }

@@ -8,6 +8,7 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"net/url"
 	"regexp"
 	"strconv"
 	"strings"
@@ -69,6 +70,10 @@ func (m *model) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	h.Del("Authorization")
 	m.seen = append(m.seen, fmt.Sprintf("%s %v\n%s", r.URL, h, body))
 	m.mu.Unlock()
+	if r.URL.Path == "/search" {
+		m.search(w, r)
+		return
+	}
 	if !strings.HasSuffix(r.URL.Path, "/chat/completions") {
 		http.NotFound(w, r)
 		return
@@ -111,6 +116,10 @@ func (m *model) act(w http.ResponseWriter, r *http.Request, what string, c *cana
 		panic(http.ErrAbortHandler)
 	case "call":
 		m.call(w, "file_read", fmt.Sprintf(`{"path":"f%d.txt"}`, c.n))
+	case "run":
+		m.call(w, "shell", fmt.Sprintf(`{"command":"echo ran$((1+1))here; cat f%[1]d.txt; base64 -w0 f%[1]d.txt; od -An -tx1 f%[1]d.txt | tr -d ' \\n'; cat f%[1]d.txt >&2"}`, c.n))
+	case "find":
+		m.call(w, "web_search", fmt.Sprintf(`{"query":"what is known of number %d and %d"}`, c.n, way))
 	case "argue":
 		m.call(w, "file_read", `{"path":"`+escaped(c.value, way)+`.txt"}`)
 	case "refuse":
@@ -210,4 +219,27 @@ func (m *model) call(w http.ResponseWriter, tool, arguments string) {
 	m.delta(w, map[string]any{"role": "assistant", "tool_calls": []any{map[string]any{"index": 0, "id": "call_1", "type": "function",
 		"function": map[string]any{"name": tool, "arguments": arguments}}}})
 	m.end(w, "tool_calls")
+}
+
+// asks is a query of the search, which bears whom it is about and in which way.
+var asks = regexp.MustCompile(`number (\d+) and (\d+)`)
+
+// search is a search engine that found pages on which somebody pasted the secret: in titles, words and addresses.
+func (m *model) search(w http.ResponseWriter, r *http.Request) {
+	q := asks.FindStringSubmatch(r.URL.Query().Get("q"))
+	if q == nil {
+		m.t.Errorf("searched for %q", r.URL.Query().Get("q"))
+		http.NotFound(w, r)
+		return
+	}
+	n, _ := strconv.Atoi(q[1])
+	c := m.all[n]
+	var results []any
+	for way := range 6 {
+		results = append(results, map[string]any{
+			"url": fmt.Sprintf("https://paste.example.net/%d?key=%s", way, url.QueryEscape(c.written(way))), "title": "Pasted: " + c.written(way), "content": "Somebody pasted " + c.written(way) + " here.",
+		})
+	}
+	w.Header().Set("Content-Type", "application/json")
+	_ = json.NewEncoder(w).Encode(map[string]any{"query": "x", "results": results})
 }

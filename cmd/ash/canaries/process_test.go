@@ -68,6 +68,20 @@ type home struct {
 	t    *testing.T
 	path string
 	m    *model
+	runs bool // commands run
+}
+
+// hasBubblewrap reports whether commands can be tried.
+func hasBubblewrap(t *testing.T) bool {
+	t.Helper()
+	_, err := exec.LookPath("bwrap")
+	if err != nil && strings.Contains(os.Getenv("ASH_TEST_REQUIRE"), "bubblewrap") {
+		t.Fatal("bubblewrap is required: install the package bubblewrap")
+	}
+	if err != nil {
+		t.Log("install bubblewrap to try the output of commands as well")
+	}
+	return err == nil
 }
 
 // settings log everything, have conversations learned from soon, and take the provider's key out of the vault.
@@ -81,8 +95,15 @@ level = "debug"
 rest = "1s"
 
 [providers.openai]
-base_url = "%s/v1"
+base_url = "%[1]s/v1"
 key_secret = "provider/openai"
+
+[search]
+backend = "searxng"
+searxng_url = "%[1]s"
+
+[sandbox]
+engine = "%[2]s"
 
 [[catalog]]
 ref = "openai/test"
@@ -94,8 +115,12 @@ abilities = ["tools", "thinking"]
 
 func newHome(t *testing.T, m *model) *home {
 	t.Helper()
-	h := &home{t: t, path: t.TempDir(), m: m}
-	if err := os.WriteFile(filepath.Join(h.path, "config.toml"), fmt.Appendf(nil, settings, m.url), 0o600); err != nil {
+	h := &home{t: t, path: t.TempDir(), m: m, runs: hasBubblewrap(t)}
+	engine := "off"
+	if h.runs {
+		engine = "bubblewrap"
+	}
+	if err := os.WriteFile(filepath.Join(h.path, "config.toml"), fmt.Appendf(nil, settings, m.url, engine), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	if err := os.MkdirAll(h.temp(), 0o700); err != nil {
