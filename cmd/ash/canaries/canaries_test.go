@@ -68,6 +68,7 @@ type browser struct {
 	client *http.Client
 	token  string
 	runs   bool // commands run
+	orders int  // given so far
 
 	mu   sync.Mutex
 	sent map[string]*bytes.Buffer
@@ -209,7 +210,8 @@ func (b *browser) shows(thread, words string) {
 			return
 		}
 	}
-	b.t.Errorf("the conversation never showed %q", words)
+	text := blank.ReplaceAllString(html.UnescapeString(markup.ReplaceAllString(b.page("/chat/"+thread), " ")), " ")
+	b.t.Errorf("the conversation never showed %q; it ends in %s", words, text[max(0, len(text)-1500):])
 }
 
 // leak is a form of a canary where it must not be.
@@ -275,9 +277,15 @@ func (b *browser) pages(threads []string) {
 	}
 }
 
+// order numbers what the model is to do: recalled messages bear orders as well, and the newest counts.
+func (b *browser) order(format string, args ...any) string {
+	b.orders++
+	return fmt.Sprintf(format, args...) + fmt.Sprintf(" at %d", b.orders)
+}
+
 // live leads the conversations of one canary.
 func (b *browser) live(c *canary) string {
-	thread := b.begin(fmt.Sprintf("do say %d 0", c.n))
+	thread := b.begin(b.order("do say %d 0", c.n))
 	defer b.follow("/chat/" + thread + "/events")()
 	n := c.n
 	orders := []string{
@@ -290,13 +298,13 @@ func (b *browser) live(c *canary) string {
 		orders = append(orders, fmt.Sprintf("do say %d %d", n, 7+6*((n+5*i)%8)), fmt.Sprintf("do say %d %d", n, 1+6*(n+i)))
 	}
 	for _, o := range orders {
-		b.say(thread, o)
+		b.say(thread, b.order("%s", o))
 	}
 	if b.runs {
-		b.say(thread, fmt.Sprintf("do run %d %d", n, n))
+		b.say(thread, b.order("do run %d %d", n, n))
 		b.shows(thread, "ran2here")
 	}
-	b.say(thread, fmt.Sprintf("do find %d %d", n, n))
+	b.say(thread, b.order("do find %d %d", n, n))
 	b.shows(thread, "Somebody pasted [secret: ")
 	switch n % 3 {
 	case 0:

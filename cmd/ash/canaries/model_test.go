@@ -46,8 +46,19 @@ func (m *model) asked() []string {
 	return append([]string(nil), m.seen...)
 }
 
-// order is what the person's message asks the server to do: "do say 17 cut 3".
-var order = regexp.MustCompile(`do (\w+) (\d+) (\d+)`)
+// order is what the person's message asks the server to do, and the how manieth order it is: "do say 17 3 at 40".
+var order = regexp.MustCompile(`do (\w+) (\d+) (\d+)(?: at (\d+))?`)
+
+// newest is the order that was given last: messages that are recalled bear others.
+func newest(orders [][]string) (last []string) {
+	most := -1
+	for _, o := range orders {
+		if n, _ := strconv.Atoi(o[4]); n >= most {
+			last, most = o, n
+		}
+	}
+	return last
+}
 
 type request struct {
 	Messages []struct {
@@ -90,7 +101,7 @@ func (m *model) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		m.stream(w, "content", "Done.")
 		return
 	}
-	o := orders[len(orders)-1]
+	o := newest(orders)
 	n, _ := strconv.Atoi(o[2])
 	way, _ := strconv.Atoi(o[3])
 	if strings.Contains(system, "You name conversations") {

@@ -2,6 +2,7 @@ package e2e
 
 import (
 	"bytes"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -11,18 +12,22 @@ import (
 	"net/http/httptest"
 	"net/url"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/chromedp/cdproto/page"
 	"golang.org/x/net/html"
 
 	"ash/agent"
+	"ash/agent/access"
 	"ash/agent/llm/llmtest"
+	"ash/store"
 )
 
 // reader asks the server as a browser does, without being one: what it is sent is looked at as markup.
@@ -157,6 +162,77 @@ type gallery struct {
 	srv   *server
 	read  *reader
 	pages []string // to look at
+
+	imported int // conversations
+}
+
+// importedPath are the addresses of conversations in their list.
+var importedPath = regexp.MustCompile(`/chat/[0-9a-f-]{36}`)
+
+// plantForeign puts devices and conversations that were held elsewhere into a home that nothing has open.
+func plantForeign(t *testing.T, home string, vectors []string) {
+	t.Helper()
+	db, err := store.Open(t.Context(), store.Options{Path: filepath.Join(home, "ash.db")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	now := time.Now().UTC().Truncate(time.Second)
+	for i, v := range vectors {
+		d := access.Device{ID: agent.NewID(), Name: v, Agent: v, How: access.ByPairing, Address: v, Created: now, Seen: now, Expires: now.Add(24 * time.Hour)}
+		if _, err := db.AddDevice(t.Context(), d, []byte(fmt.Sprint("hash", i)), access.Joining{Limit: len(vectors) + 1}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := db.Close(); err != nil {
+		t.Fatal(err)
+	}
+	var lines bytes.Buffer
+	for i, v := range vectors {
+		line := map[string]any{"thread": vectors[i/vectorsAtOnce*vectorsAtOnce], "id": fmt.Sprint(i), "speaker": agent.Clip(v, 60), "time": "2025-05-01T10:00:00Z", "text": v}
+		if err := json.NewEncoder(&lines).Encode(line); err != nil {
+			t.Fatal(err)
+		}
+	}
+	cmd := exec.Command(rig.binary, "import", "messages", "--home", home, "-")
+	cmd.Stdin, cmd.Env = &lines, []string{"PATH=" + os.Getenv("PATH"), "HOME=" + home}
+	if said, err := cmd.CombinedOutput(); err != nil {
+		t.Fatalf("import: %v %s", err, said)
+	}
+}
+
+// forms fills in the fields that are shown again with a mistake: names of secrets, where they may go, providers.
+func (g *gallery) forms(t *testing.T, vectors []string) {
+	t.Helper()
+	post := func(path string, fields url.Values) string {
+		t.Helper()
+		body, _ := g.read.post(path, fields)
+		if wrong := unsafe(body); len(wrong) > 0 {
+			t.Errorf("POST %s: %v", path, wrong[:min(4, len(wrong))])
+		}
+		return body
+	}
+	for _, v := range vectors {
+		post("/vault/new", url.Values{"name": {v}, "hosts": {v}, "users": {v}, "value": {"x"}, "passphrase": {"short"}})
+		post("/settings/models", url.Values{"name": {v}, "kind": {v}, "base_url": {v}, "key_env": {v}})
+		g.check(t, "/vault/new?name="+url.QueryEscape(v))
+	}
+	var env strings.Builder
+	chosen := url.Values{}
+	for i, v := range vectors {
+		key := fmt.Sprint("KEY_", i)
+		fmt.Fprintf(&env, "%s=value-%d\n", key, i)
+		chosen.Add("take", key)
+		chosen.Set("name."+key, agent.Clip(v, 150))
+		chosen.Set("hosts."+key, v)
+	}
+	draft := regexp.MustCompile(`name="draft" value="([^"]+)"`).FindStringSubmatch(post("/vault/import/env", url.Values{"env-lines": {env.String()}}))
+	if draft == nil {
+		t.Fatal("the lines of a .env file were not taken")
+	}
+	chosen.Set("draft", draft[1])
+	if again := post("/vault/import/choose", chosen); strings.Count(again, "window.pwned=") < len(vectors) {
+		t.Error("what was typed is not shown again, so the test shows nothing")
+	}
 }
 
 // paths of a gallery's conversations.
@@ -168,7 +244,11 @@ func newGallery(t *testing.T, vectors []string) *gallery {
 	t.Helper()
 	m := newModel(t)
 	m.calm = true
+	m.names = vectors // of the models it lists
 	srv := serveModel(t, m)
+	srv.stop()
+	plantForeign(t, srv.home, vectors)
+	srv.start()
 	g := &gallery{srv: srv, read: newReader(t, srv.url)}
 	for i, v := range vectors { // files and notes that somebody put there
 		name := strings.Map(func(r rune) rune {
@@ -199,7 +279,20 @@ func newGallery(t *testing.T, vectors []string) *gallery {
 		g.check(t, "/memory?q="+url.QueryEscape(v))
 		g.check(t, "/chat/"+url.PathEscape(v))
 	}
-	g.pages = append(g.pages, "/chat", "/search?q=window", "/memory", "/memory?tab=facts", "/memory/entities", "/memory/notes", "/settings/tokens", "/inbox", "/tools/runs", "/tools")
+	g.forms(t, vectors)
+	for _, imported := range importedPath.FindAllString(g.read.get("/chat"), 200) {
+		if !slices.Contains(g.pages, imported) {
+			g.pages = append(g.pages, imported)
+			g.imported++
+		}
+	}
+	if g.imported == 0 {
+		t.Error("no conversation was imported, so nothing is seen of one")
+	}
+	if names := strings.Count(g.read.get("/settings/doors"), "window.pwned="); names < 20 {
+		t.Errorf("only %d names of devices are on their page", names)
+	}
+	g.pages = append(g.pages, "/settings/doors", "/settings/models", "/setup", "/vault/new", "/vault/import", "/chat", "/search?q=window", "/memory", "/memory?tab=facts", "/memory/entities", "/memory/notes", "/settings/tokens", "/inbox", "/tools/runs", "/tools")
 	notes := regexp.MustCompile(`href="(/memory/notes/file\?[^"]*)"`)
 	for _, n := range notes.FindAllStringSubmatch(g.read.get("/memory/notes"), 30) {
 		g.pages = append(g.pages, html.UnescapeString(n[1]))
