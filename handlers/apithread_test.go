@@ -29,8 +29,7 @@ func (h *apiHouse) follow(thread agent.ID, headers ...string) (events <-chan han
 	for i := 0; i < len(headers); i += 2 {
 		req.Header.Set(headers[i], headers[i+1])
 	}
-	client := &http.Client{Transport: &http.Transport{}} // no limit of time
-	h.t.Cleanup(client.CloseIdleConnections)
+	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}} // no limit of time, and a connection that ends with its stream
 	res, err := client.Do(req)
 	h.must(err)
 	if res.StatusCode != 200 || !strings.HasPrefix(res.Header.Get("Content-Type"), "text/event-stream") {
@@ -243,31 +242,38 @@ func TestAPILabelsOfMessages(t *testing.T) {
 	}
 }
 
-// A stream ends with its token, and nothing is left of it.
+// A stream ends with its token, and nothing is left of it: a second one leaves no more than the first, which opens what stays open.
 func TestAPIStreamEndsWithItsToken(t *testing.T) {
 	h := openAPI(t)
 	thread := h.newThread(`{}`)
-	h.client.CloseIdleConnections()
-	before := runtime.NumGoroutine()
-	secret := string(h.token("watcher", "read"))
-	events, _ := h.follow(thread.ID, "Authorization", "Bearer "+secret)
-	if _, err := h.tokens.Revoke(t.Context(), "watcher"); err != nil {
-		t.Fatal(err)
-	}
-	select {
-	case _, open := <-events:
-		if open {
-			t.Error("an event after the token was revoked")
+	watched := func() {
+		t.Helper()
+		secret := string(h.token("watcher", "read"))
+		events, _ := h.follow(thread.ID, "Authorization", "Bearer "+secret)
+		if _, err := h.tokens.Revoke(t.Context(), "watcher"); err != nil {
+			t.Fatal(err)
 		}
-	case <-time.After(10 * time.Second):
-		t.Fatal("the stream is still open")
+		select {
+		case _, open := <-events:
+			if open {
+				t.Error("an event after the token was revoked")
+			}
+		case <-time.After(10 * time.Second):
+			t.Fatal("the stream is still open")
+		}
 	}
+	watched()
+	h.client.CloseIdleConnections()
+	time.Sleep(200 * time.Millisecond)
+	before := runtime.NumGoroutine()
+	watched()
 	deadline := time.Now().Add(10 * time.Second)
 	for runtime.NumGoroutine() > before && time.Now().Before(deadline) {
 		h.client.CloseIdleConnections()
 		time.Sleep(20 * time.Millisecond)
 	}
 	if n := runtime.NumGoroutine(); n > before {
-		t.Errorf("%d goroutines, %d before", n, before)
+		stacks := make([]byte, 1<<20)
+		t.Errorf("%d goroutines, %d before\n%s", n, before, stacks[:runtime.Stack(stacks, true)])
 	}
 }

@@ -19,6 +19,7 @@ var dialers = map[string]string{
 	"ash/agent/egress/passage.go":  "rule 10, for commands",
 	"ash/agent/sandbox/relay.go":   "a unix socket of its own",
 	"ash/agent/llm/http.go":        "model servers that the person configured; no redirect to another host",
+	"ash/agent/sandbox/docker.go":  "the socket of Docker on this machine: other addresses are refused",
 	"ash/cmd/ash/client.go":        "the unix socket in the home",
 	"ash/cmd/ash/auditflaws.go":    "the public database of known flaws, with names of modules alone, and only when the person asks for it",
 	"ash/cmd/ash/doctorclock.go":   "model servers that the person configured, without key or name; no redirect",
