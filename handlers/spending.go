@@ -131,7 +131,9 @@ func (h *Spending) report(page *pages.Spending, r spend.Report) {
 		page.Purposes = append(page.Purposes, spendSum(purposeWords(p.Purpose), "", p.Sum))
 	}
 	for _, m := range r.Models {
-		page.Models = append(page.Models, spendSum(m.Model.String(), "", m.Sum))
+		row := spendSum(m.Model.String(), "", m.Sum)
+		row.Unknown = m.Assumed > 0
+		page.Models = append(page.Models, row)
 	}
 	for i, t := range r.Threads {
 		if i == maxRows {

@@ -60,6 +60,7 @@ type SpendRow struct {
 	Usage     agent.Usage
 	Assumed   agent.MicroDollars
 	Estimated agent.MicroDollars
+	Unknown   bool // of a model: its price is not known
 }
 
 // SpendSpans are how far back the page can look.
