@@ -84,11 +84,11 @@ func (h *Safety) Fix(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	status := http.StatusOK
 	if problem != nil {
-		page.Problem, page.ProblemI, status = agent.PublicOf(problem), finding, http.StatusUnprocessableEntity
+		page.Problem, page.ProblemI = agent.PublicOf(problem), finding
+		return render(c, http.StatusUnprocessableEntity, page.Part(), pages.Announced(page.Problem))
 	}
-	return render(c, status, page.Part())
+	return render(c, http.StatusOK, page.Part())
 }
 
 // sureOf asks once more about what cannot be taken back. What is not there any more is for Fix to refuse.

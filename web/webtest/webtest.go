@@ -120,6 +120,16 @@ func (b *Browser) Upload(path, field, name string, data []byte) *Page {
 	return b.With("X-CSRF-Token", *b.token).Do(http.MethodPost, path, w.FormDataContentType(), &body)
 }
 
+// seen fails the test for an answer of which a person would see nothing: the page's script puts no error into the page that is not made of our
+// fragments (static/src/js/notices.js).
+func (b *Browser) seen(req *http.Request, res *http.Response, body []byte) {
+	b.t.Helper()
+	page := strings.HasPrefix(res.Header.Get("Content-Type"), "text/html")
+	if req.Header.Get("HX-Request") == "true" && res.StatusCode >= 400 && page && !bytes.Contains(body, []byte("<hx-")) {
+		b.t.Errorf("%s %s: %d, and the page would show nothing of it: %.200s", req.Method, req.URL.Path, res.StatusCode, body)
+	}
+}
+
 // Do makes any request.
 func (b *Browser) Do(method, path, media string, body io.Reader) *Page {
 	b.t.Helper()
@@ -145,6 +155,7 @@ func (b *Browser) Do(method, path, media string, body io.Reader) *Page {
 	if err != nil {
 		b.t.Fatalf("%s %s: %v", method, path, err)
 	}
+	b.seen(req, res, raw)
 	p := &Page{t: b.t, what: method + " " + path, Status: res.StatusCode, Header: res.Header, Body: string(raw)}
 	if strings.HasPrefix(res.Header.Get("Content-Type"), "text/html") {
 		if p.doc, err = goquery.NewDocumentFromReader(bytes.NewReader(raw)); err != nil {
