@@ -110,17 +110,14 @@ func (k *KeyKeeper) store(ctx context.Context, s llm.Settings, key []byte) (name
 	if hosts == nil {
 		return name, agent.Errorf(agent.CodeInvalid, "Where %s is reached is not known, so its key could go nowhere. Give it an address first.", s.Name)
 	}
-	_, err = k.Secrets.Put(ctx, vault.Secret{Name: name, Value: key, Hosts: hosts, Users: []string{name}})
-	if agent.CodeOf(err) != agent.CodeConflict {
-		return name, err
-	}
 	all, err := k.Secrets.List()
-	if err != nil {
+	if err != nil && agent.CodeOf(err) != agent.CodeLocked {
 		return name, err
 	}
 	i := slices.IndexFunc(all, func(i vault.Info) bool { return i.Name == name })
-	if i < 0 {
-		return name, agent.Errorf(agent.CodeConflict, "The vault was changed at this moment. Try again.")
+	if i < 0 { // or it was locked this instant: then it is taken in later
+		_, err = k.Secrets.Put(ctx, vault.Secret{Name: name, Value: key, Hosts: hosts, Users: []string{name}})
+		return name, err
 	}
 	if have := all[i]; !slices.Contains(have.Hosts, hosts[0]) || !slices.Contains(have.Users, name) {
 		if err := k.Secrets.Bind(ctx, name, append(have.Hosts, hosts...), append(have.Users, name)); err != nil {

@@ -181,6 +181,8 @@ func TestAnswerAsksForAnotherKey(t *testing.T) {
 	if got := h.use("provider/test", h.modelHost()); got != keyValue {
 		t.Errorf("in use is %q", got)
 	}
+	h.browser.Get("/vault/log?action=rotate").Is(200).Has(".accesses li").Lacks(".accesses .bad")
+	h.browser.Get("/vault/log?action=add").Is(200).Has(".accesses li").Lacks(".accesses .bad") // it is not tried as a new one first
 	h.must(h.vault.Revert(t.Context(), "provider/test"))
 	if got := h.use("provider/test", h.modelHost()); got != "sk-the-first-0123456789" {
 		t.Errorf("the key before was %q", got)
