@@ -100,7 +100,7 @@ func TestHTTPS(t *testing.T) {
 	}
 
 	own := trusting(t, der)
-	mine := personIn(t, own).visit(phone, lan, "/chat/new")
+	mine := personIn(own, t).visit(phone, lan, "/chat/new")
 	mine.until(`location.protocol === "https:" && location.pathname === "/sign-in" && document.querySelector("#passphrase")`)
 	mine.write("#passphrase", doorsPassphrase)
 	mine.click(`.door-form .btn.go`)
@@ -115,7 +115,7 @@ func TestHTTPS(t *testing.T) {
 	}
 
 	// An address typed without https:// finds its way, and the picture for the phone leads there at once.
-	other := personIn(t, own).visit(phone, lan, "/sign-in")
+	other := personIn(own, t).visit(phone, lan, "/sign-in")
 	other.expect("to another host: "+plain, "Cross-Origin-Opener-Policy header has been ignored")
 	other.run(chromedp.Navigate(plain + "/chat"))
 	other.until(`location.href.startsWith(` + quote(lan) + `) && location.pathname === "/sign-in"`)

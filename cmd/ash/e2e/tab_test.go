@@ -59,11 +59,11 @@ type person struct {
 func newPerson(t *testing.T) *person {
 	t.Helper()
 	needBrowser(t)
-	return personIn(t, rig.browser)
+	return personIn(rig.browser, t)
 }
 
 // personIn makes a profile in a browser of the test's own.
-func personIn(t *testing.T, browser context.Context) *person {
+func personIn(browser context.Context, t *testing.T) *person {
 	t.Helper()
 	profile, err := target.CreateBrowserContext().WithDisposeOnDetach(true).Do(commanding(browser))
 	if err != nil {
