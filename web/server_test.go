@@ -31,7 +31,11 @@ func newServer(t testing.TB, home string, change ...func(*Config)) *Server {
 		if err := c.Request().Context().Err(); err != nil {
 			return err // as a template would
 		}
-		return c.HTML(p.Status, fmt.Sprintf("<p id=problem data-code=%s>%s</p>", p.Code, p.Public))
+		text := fmt.Sprintf("<p id=problem data-code=%s>%s</p>", p.Code, p.Public)
+		if handlers.ByHTMX(c) {
+			text = "<hx-partial>" + text + "</hx-partial>"
+		}
+		return c.HTML(p.Status, text)
 	}
 	cfg.Routes.Control = func(g *echo.Group) {
 		g.GET("/ping", func(c echo.Context) error { return c.String(200, "pong") })
