@@ -219,7 +219,7 @@ func (v value) secret(text string, strength int) bool {
 		return false
 	}
 	lower := strings.ToLower(s)
-	if stopValues[lower] || strings.HasPrefix(s, "$") || strings.HasPrefix(s, "%") || strings.HasPrefix(s, "#{") || strings.Contains(s, "://") {
+	if stopValues()[lower] || strings.HasPrefix(s, "$") || strings.HasPrefix(s, "%") || strings.HasPrefix(s, "#{") || strings.Contains(s, "://") {
 		return false
 	}
 	digits := countDigits(s)

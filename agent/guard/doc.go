@@ -17,6 +17,7 @@
 //     the text that was given, 0 <= Start < End <= len(text).
 //   - Scan never changes text. A report is advice for people and a reason for labels, never the only wall (threats.md 6).
 //   - Redact is deterministic and idempotent: marks are never read as secrets, nor as a part of one.
-//   - Text without a cue costs microseconds: gitleaks' rules (about 50 ms, 15 MB) are loaded when a text first needs them.
+//   - Text without a cue costs microseconds: gitleaks' rules (about 2 ms, 0.5 MB; see leakrules.go) are read when a text first needs
+//     them, and each is compiled when its keyword is first met.
 //   - Neither texts nor secrets are logged.
 package guard

@@ -6,16 +6,15 @@ import (
 	"strings"
 	"sync"
 	"unicode"
-
-	"github.com/zricethezav/gitleaks/v8/detect"
 )
 
-// leaks is gitleaks, loaded when a text first needs it.
+// leaks are gitleaks' rules, read when a text first needs them.
 type leaks struct {
-	once     sync.Once
-	detector *detect.Detector
-	words    []string   // keywords of the rules, but those of the catch-all rule
-	mu       sync.Mutex // the library makes no promise about concurrent use
+	once  sync.Once
+	rules *leakRules // nil when they cannot be read
+
+	named sync.Once
+	words *wordSet // keywords of the rules, but those of the catch-all rule
 }
 
 const (
@@ -26,12 +25,12 @@ const (
 	maxLeakRun    = 1200 // longer runs are pictures and archives, not keys
 )
 
-// find runs gitleaks over the places around long words, where a keyword of its rules stands near. Work is bounded by the number of
+// find runs gitleaks' rules over the places around long words, where a keyword of theirs stands near. Work is bounded by the number of
 // such places; ordinary text has none, and hashes, UUIDs and long blobs are none either.
 func (l *leaks) find(spans []span, text string, c cues, log *slog.Logger) []span {
 	for _, w := range l.windows(text, c) {
 		l.once.Do(func() { l.load(log) })
-		if l.detector != nil {
+		if l.rules != nil {
 			spans = l.window(spans, text[w.start:w.end], w.start)
 		}
 	}
@@ -42,13 +41,12 @@ func (l *leaks) find(spans []span, text string, c cues, log *slog.Logger) []span
 var genericWords = [...]string{"access", "api", "auth", "key", "credential", "creds", "passw", "secret", "token"}
 
 func (l *leaks) load(log *slog.Logger) {
-	d, err := detect.NewDetectorDefaultConfig()
+	rules, err := loadLeakRules()
 	if err != nil {
 		log.Error("gitleaks' rules do not load; the own rules go on", "error", err)
 		return
 	}
-	d.IgnoreGitleaksAllow = true // a comment in foreign text must not switch the guard off
-	l.detector = d
+	l.rules = rules
 }
 
 // keyword reports whether a rule may have something to say about a long word and what stands before it.
@@ -60,32 +58,27 @@ func (l *leaks) keyword(text string, r run) bool {
 		}
 	}
 	piece := strings.ToLower(text[max(0, r.start-leakBefore):min(len(text), r.end+leakAfter)])
-	return slices.ContainsFunc(l.keywords(), func(w string) bool { return strings.Contains(piece, w) })
+	return l.keywords().In(piece)
 }
 
 // keywords are the words of the rules that are long enough to mean something; the own rules know the keys that the others announce.
-func (l *leaks) keywords() []string {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if l.words == nil {
-		l.words = slices.DeleteFunc(strings.Fields(leakWords), func(w string) bool {
+func (l *leaks) keywords() *wordSet {
+	l.named.Do(func() {
+		l.words = newWordSet(slices.DeleteFunc(strings.Fields(leakWords), func(w string) bool {
 			return len(w) < 3 || slices.ContainsFunc(genericWords[:], func(g string) bool { return strings.HasPrefix(w, g) })
-		})
-	}
+		}))
+	})
 	return l.words
 }
 
-// window adds what gitleaks finds in piece, which stands at offset.
+// window adds what gitleaks' rules find in piece, which stands at offset.
 func (l *leaks) window(spans []span, piece string, offset int) []span {
-	l.mu.Lock()
-	found := l.detector.DetectString(piece)
-	l.mu.Unlock()
-	for _, f := range found {
+	for _, f := range l.rules.Find(piece) {
 		rank := rankLeaks
-		if f.RuleID == "generic-api-key" {
+		if f.Rule == "generic-api-key" {
 			rank = rankGeneric
 		}
-		if f.Secret == "" || !credible(f.RuleID, f.Match, f.Secret) {
+		if f.Secret == "" || !credible(f.Rule, f.Match, f.Secret) {
 			continue
 		}
 		for at := 0; ; {
@@ -93,7 +86,7 @@ func (l *leaks) window(spans []span, piece string, offset int) []span {
 			if i < 0 {
 				break
 			}
-			spans = append(spans, span{offset + at + i, offset + at + i + len(f.Secret), f.RuleID, rank})
+			spans = append(spans, span{offset + at + i, offset + at + i + len(f.Secret), f.Rule, rank})
 			at += i + len(f.Secret)
 		}
 	}
@@ -137,7 +130,7 @@ func (l *leaks) windows(text string, c cues) []run {
 	return joined(out)
 }
 
-// joined merges overlapping runs, which are in order, up to a size: the library's work grows faster than its input.
+// joined merges overlapping runs, which are in order, up to a size: the work grows faster than the input.
 func joined(runs []run) []run {
 	out := runs[:0]
 	for _, r := range runs {

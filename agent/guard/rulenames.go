@@ -1,21 +1,8 @@
 package guard
 
 import (
-	_ "embed"
 	"slices"
-	"strings"
 )
-
-// leakRules are the names of gitleaks' rules, one a line, sorted; a test holds the list to the library. They are kept
-// here so that a mark can be told from text without loading the rules.
-//
-//go:embed leakrules.txt
-var leakRules string
-
-// leakWords are gitleaks' keywords, one a line, sorted: a text without any of them has nothing for its rules.
-//
-//go:embed leakwords.txt
-var leakWords string
 
 // maxRuleName bounds the name in a mark, in bytes.
 const maxRuleName = 64
@@ -46,6 +33,5 @@ func knownRule(name string) bool {
 	if slices.ContainsFunc(vendors[:], func(v vendor) bool { return v.rule == name }) {
 		return true
 	}
-	i := strings.Index(leakRules, "\n"+name+"\n")
-	return i >= 0
+	return knownLeakRule(name)
 }

@@ -138,7 +138,7 @@ const maxAdjuncts = 7
 func saidAfter(text string, h cueHit) (span, bool) {
 	at := h.end
 	kind := h.cue
-	if before, ok := wordBefore(text, h.start); ok && kind == cueKey && networkWords[strings.ToLower(text[before.start:before.end])] {
+	if before, ok := wordBefore(text, h.start); ok && kind == cueKey && networkWords()[strings.ToLower(text[before.start:before.end])] {
 		kind = cuePassword
 	}
 	company := kind == cuePassword || kind == cuePIN || companyBefore(text, h.start, kind)
@@ -163,10 +163,10 @@ func saidAfter(text string, h cueHit) (span, bool) {
 		}
 		raw := strings.ToLower(text[w.start:w.end])
 		bare := strings.TrimRight(raw, ".,;!?\"')")
-		if copulas[bare] && len(bare) == len(raw) || copulas[raw] {
+		if copulas()[bare] && len(bare) == len(raw) || copulas()[raw] {
 			return valueOf(text, w.end, kind, company, known)
 		}
-		if weakCopulas[raw] {
+		if weakCopulas()[raw] {
 			if s, ok := valueOf(text, w.end, kind, company, false); ok {
 				return s, true
 			}
@@ -177,13 +177,13 @@ func saidAfter(text string, h cueHit) (span, bool) {
 			}
 		}
 		name, _, hasColon := strings.Cut(bare, ":")
-		if vetoes[name] || strings.ContainsAny(raw[len(bare):], ".;!?") {
+		if vetoes()[name] || strings.ContainsAny(raw[len(bare):], ".;!?") {
 			return span{}, false
 		}
 		switch {
-		case codeCompany[name]:
+		case codeCompany()[name]:
 			company = true
-		case !adjuncts[name] && !nameLike(text[w.start:w.end]) || len(bare) != len(raw):
+		case !adjuncts()[name] && !nameLike(text[w.start:w.end]) || len(bare) != len(raw):
 			known = false
 		}
 		if hasColon {
@@ -258,7 +258,7 @@ func valueOf(text string, at int, kind cue, company, direct bool) (span, bool) {
 			return span{}, false
 		}
 		lower := strings.ToLower(text[w.start:w.end])
-		if adverbs[lower] || strings.HasSuffix(lower, ":") && adverbs[strings.TrimSuffix(lower, ":")] {
+		if adverbs()[lower] || strings.HasSuffix(lower, ":") && adverbs()[strings.TrimSuffix(lower, ":")] {
 			at = w.end
 			continue
 		}
@@ -278,7 +278,7 @@ func companyBefore(text string, start int, kind cue) bool {
 		if !ok {
 			return false
 		}
-		if s := strings.ToLower(text[w.start:w.end]); codeCompany[s] {
+		if s := strings.ToLower(text[w.start:w.end]); codeCompany()[s] {
 			return true
 		}
 		at = w.start
@@ -312,7 +312,7 @@ func saidBefore(text string, h cueHit) (span, bool) {
 			return span{}, false
 		}
 		s := strings.ToLower(text[w.start:w.end])
-		if backCopulas[s] {
+		if backCopulas()[s] {
 			v, ok := wordBefore(text, w.start)
 			if !ok {
 				return span{}, false
@@ -324,7 +324,7 @@ func saidBefore(text string, h cueHit) (span, bool) {
 			out, ok := judge(text, v, h.cue, company, false)
 			return out, ok && (h.cue != cuePassword || countDigits(text[out.start:out.end]) < out.end-out.start)
 		}
-		if !adjuncts[s] && !codeCompany[s] && !nameLike(text[w.start:w.end]) {
+		if !adjuncts()[s] && !codeCompany()[s] && !nameLike(text[w.start:w.end]) {
 			return span{}, false
 		}
 		at = w.start

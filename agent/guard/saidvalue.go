@@ -20,7 +20,7 @@ func judge(text string, w word, kind cue, company, direct bool) (span, bool) {
 		return span{}, false
 	}
 	s := text[w.start:w.end]
-	if placeholder(s) && kind != cuePIN || stopValues[strings.ToLower(s)] || strings.Contains(s, "://") || strings.HasPrefix(s, "www.") || strings.HasPrefix(s, markOpen[:len(markOpen)-1]) {
+	if placeholder(s) && kind != cuePIN || stopValues()[strings.ToLower(s)] || strings.Contains(s, "://") || strings.HasPrefix(s, "www.") || strings.HasPrefix(s, markOpen[:len(markOpen)-1]) {
 		return span{}, false
 	}
 	digits := countDigits(s)
@@ -136,7 +136,7 @@ func unitFollows(text string, at int) bool {
 		return true
 	}
 	w, ok := nextWord(text, at)
-	return ok && units[strings.ToLower(strings.TrimRight(text[w.start:w.end], ".,;!?)"))]
+	return ok && units()[strings.ToLower(strings.TrimRight(text[w.start:w.end], ".,;!?)"))]
 }
 
 // quotedPhrase returns several quoted words: a passphrase.
@@ -166,7 +166,7 @@ func phrase(text string, w word) (span, bool) {
 		}
 		next = trimmed(text, next)
 		s := text[next.start:next.end]
-		if len(s) < 3 || len(s) > 8 || !plainWord(s) || s[0] < 'a' || stopValues[s] || adjuncts[s] {
+		if len(s) < 3 || len(s) > 8 || !plainWord(s) || s[0] < 'a' || stopValues()[s] || adjuncts()[s] {
 			break
 		}
 		n++

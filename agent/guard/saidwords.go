@@ -2,6 +2,7 @@ package guard
 
 import (
 	"strings"
+	"sync"
 	"unicode/utf8"
 )
 
@@ -34,19 +35,19 @@ func (c cue) rule() string {
 	return rulePassword
 }
 
-// words makes a set of the words in the lists.
-func words(lists ...string) map[string]bool {
-	m := map[string]bool{}
-	for _, l := range lists {
-		for _, w := range strings.Fields(l) {
+// words is the set of the words in a list, made when it is first asked for.
+func words(list string) func() map[string]bool {
+	return sync.OnceValue(func() map[string]bool {
+		m := map[string]bool{}
+		for _, w := range strings.Fields(list) {
 			m[w] = true
 		}
-	}
-	return m
+		return m
+	})
 }
 
 // cueWords are the words that announce a secret, in lower case. These tables are never written to.
-var cueWords = func() map[string]cue {
+var cueWords = sync.OnceValue(func() map[string]cue {
 	m := map[string]cue{}
 	for c, list := range map[cue]string{
 		cuePassword: `password passwords passwd pasword passwort psswd pwd pw pass passcode passcodes passphrase passwort passwörter kennwort passwd wachtwoord wachtwoordzin
@@ -64,7 +65,7 @@ var cueWords = func() map[string]cue {
 		}
 	}
 	return m
-}()
+})
 
 // farEastCues are cues in scripts without spaces, looked for anywhere in such a text.
 var farEastCues = [...]struct {
@@ -133,11 +134,11 @@ func cueOf(word string) (cue, bool) {
 		high = high || b >= utf8.RuneSelf
 		buf[i] = b
 	}
-	if c, ok := cueWords[string(buf[:len(word)])]; ok || !high {
+	if c, ok := cueWords()[string(buf[:len(word)])]; ok || !high {
 		return c, ok
 	}
 	lower := strings.ToLower(word)
-	if c, ok := cueWords[lower]; ok {
+	if c, ok := cueWords()[lower]; ok {
 		return c, true
 	}
 	for _, stem := range passwordStems {
