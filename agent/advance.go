@@ -52,59 +52,74 @@ func nextForCalls(calls []ToolCall) step {
 	return stepReply
 }
 
+// rest is how a conversation came to rest. The zero rest says that it goes on.
+type rest struct {
+	state TurnState
+	reply *Message // its last reply as it ended, to be stored together with the end of the turn; nil: nothing is left to store
+}
+
 // Advance takes the conversation of thread from step to step until nothing is
 // left to do, and returns the state its turn comes to rest in. It holds no
 // state between steps: each is stored before the next is read. The caller owns
 // the conversation (see Engine) and stores the returned state.
 func (e *Engine) Advance(ctx context.Context, thread ID) TurnState {
-	return e.advance(ctx, thread, nil)
+	r := e.advance(ctx, thread, nil)
+	if r.reply == nil {
+		return r.state
+	}
+	storing, done := context.WithTimeout(context.WithoutCancel(ctx), storeTimeout)
+	defer done()
+	if err := e.closeReply(storing, *r.reply); err != nil {
+		return e.halted(ctx, thread, r.reply.Turn, err)
+	}
+	return r.state
 }
 
-// advance is Advance for a caller that may know what is stored.
-func (e *Engine) advance(ctx context.Context, thread ID, known *known) TurnState {
+// advance is Advance for the owner, who may know what is stored, and stores the last reply and the end of the turn as one.
+func (e *Engine) advance(ctx context.Context, thread ID, known *known) rest {
 	settings := e.Settings()
 	ctx, clock, done := withClock(ctx)
 	defer done()
 	for {
 		tail, err := e.tail(ctx, thread, known)
 		if err != nil {
-			return e.halted(ctx, thread, "", err)
+			return rest{state: e.halted(ctx, thread, "", err)}
 		}
 		bounds := settings.Bounds.within(tail.Thread.Budget)
 		clock.limit(bounds.Wall)
 		switch tail.Turn.State {
 		case TurnRunning:
 		case TurnStopping:
-			return TurnStopped
+			return rest{state: TurnStopped}
 		default:
-			return e.halted(ctx, thread, tail.Turn.ID, Errorf(CodeConflict, "This turn has already ended."))
+			return rest{state: e.halted(ctx, thread, tail.Turn.ID, Errorf(CodeConflict, "This turn has already ended."))}
 		}
 		next := nextStep(tail)
 		if next == stepReply || next == stepContinue {
 			failure, err := e.over(ctx, tail, bounds, clock.spent())
 			if err != nil {
-				return e.halted(ctx, thread, tail.Turn.ID, err)
+				return rest{state: e.halted(ctx, thread, tail.Turn.ID, err)}
 			}
 			if failure != nil {
 				return e.refuse(ctx, tail, failure)
 			}
 		}
-		var rest TurnState
+		var r rest
 		switch next {
 		case stepRest:
-			return TurnDone
+			return rest{state: TurnDone}
 		case stepWait:
-			return TurnWaiting
+			return rest{state: TurnWaiting}
 		case stepReply, stepContinue:
-			rest, err = e.reply(ctx, tail, known, settings, next == stepContinue)
+			r, err = e.reply(ctx, tail, known, settings, next == stepContinue)
 		case stepTools:
 			err = e.runCalls(ctx, tail)
 		}
 		if err != nil {
-			return e.halted(ctx, thread, tail.Turn.ID, err)
+			return rest{state: e.halted(ctx, thread, tail.Turn.ID, err)}
 		}
-		if rest != "" {
-			return rest
+		if r.state != "" {
+			return r
 		}
 		known = nil // the conversation has gone on from there
 	}
@@ -125,6 +140,8 @@ func (e *Engine) halted(ctx context.Context, thread, turn ID, err error) TurnSta
 		return TurnStopped
 	case errors.Is(cause, errClosing):
 		return TurnInterrupted
+	case errors.Is(cause, errNotPosted):
+		return TurnInterrupted // there is no such turn: nobody asks
 	case errors.Is(cause, errWallTime):
 		err = errOutOfTime()
 	}
@@ -164,21 +181,17 @@ func overBounds(t Turn, b Bounds, spent time.Duration) *Failure {
 	return &Failure{Code: CodeExhausted, Public: "This turn reached its limit of " + over + ". Continue gives it as much again; the limit is in Settings."}
 }
 
-// refuse stores a reply that never came, with the reason, and returns the state that leaves the turn in.
-func (e *Engine) refuse(ctx context.Context, tail Tail, f *Failure) TurnState {
+// refuse opens a reply that never comes, and returns it ended, with the reason.
+func (e *Engine) refuse(ctx context.Context, tail Tail, f *Failure) rest {
 	m := e.newReply(tail)
 	m.State, m.Error, m.Finished = MessageFailed, f, m.Created
 	storing, done := context.WithTimeout(context.WithoutCancel(ctx), storeTimeout)
 	defer done()
-	err := e.Store.OpenReply(storing, m)
-	if err == nil {
-		err = e.closeReply(storing, m)
-	}
-	if err != nil {
+	if err := e.Store.OpenReply(storing, m); err != nil {
 		e.publish(m.Thread, m.Turn, ErrorEvent{*f})
-		return e.halted(ctx, tail.Thread.ID, tail.Turn.ID, err)
+		return rest{state: e.halted(ctx, tail.Thread.ID, tail.Turn.ID, err)}
 	}
-	return TurnFailed
+	return rest{TurnFailed, &m}
 }
 
 // storeTimeout bounds a write that must happen although the turn or the server ends.
@@ -186,21 +199,31 @@ const storeTimeout = 10 * time.Second
 
 // closeReply stores the end of a reply and tells it, calls and all; what the store refuses is owed.
 func (e *Engine) closeReply(ctx context.Context, m Message) error {
-	store := func(ctx context.Context) error {
-		if err := e.Store.CloseReply(ctx, m); err != nil {
-			return fmt.Errorf("close reply: %w", err)
-		}
-		e.publish(m.Thread, m.Turn, AssistantEvent{Message: m})
-		for _, call := range m.Calls {
-			e.publishCall(call, ToolCallEvent{Call: call})
-		}
-		return nil
-	}
+	store := e.closing(m)
 	err := store(ctx)
 	if err != nil {
 		e.owe(m.Thread, store)
 	}
 	return err
+}
+
+// closing is the write that stores the end of a reply and tells it.
+func (e *Engine) closing(m Message) func(context.Context) error {
+	return func(ctx context.Context) error {
+		if err := e.Store.CloseReply(ctx, m); err != nil {
+			return fmt.Errorf("close reply: %w", err)
+		}
+		e.publishReply(m)
+		return nil
+	}
+}
+
+// publishReply tells of a reply as it ended, and of the calls it brought.
+func (e *Engine) publishReply(m Message) {
+	e.publish(m.Thread, m.Turn, AssistantEvent{Message: m})
+	for _, call := range m.Calls {
+		e.publishCall(call, ToolCallEvent{Call: call})
+	}
 }
 
 func (e *Engine) newReply(tail Tail) Message {

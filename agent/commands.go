@@ -35,21 +35,27 @@ func (c *conversation) tail(ctx context.Context) (Tail, error) {
 }
 
 func (c *conversation) post(ctx context.Context, m NewMessage) (Posted, error) {
+	select {
+	case c.engine.beginning <- struct{}{}:
+		defer func() { <-c.engine.beginning }()
+	case <-ctx.Done():
+		return Posted{}, Wrap(CodeUnavailable, ctx.Err(), "That took too long. Nothing was changed.")
+	}
 	tail, err := c.tail(ctx)
 	if err != nil {
 		return Posted{}, err
 	}
-	call, again, err := c.answered(ctx, tail, m.Form)
+	call, stored, err := c.sent(ctx, tail, m.Form)
 	if err != nil {
 		return Posted{}, err
 	}
-	if again {
+	if call.ID != "" {
 		return Posted{Answered: &call, Again: true, Turn: tail.Turn}, nil
 	}
 	if m.Lent != nil && c.running() {
 		return Posted{}, Errorf(CodeConflict, "An answer is being written in this conversation. With a key of your own, wait until it has ended.")
 	}
-	if q, ok := waitingQuestion(tail); ok && (m.Form != "" || m.Author != "") { // not what Ash posts by itself
+	if q, ok := waitingQuestion(tail); ok && !stored && (m.Form != "" || m.Author != "") { // not what Ash posts by itself
 		c.engine.lend(tail.Turn, m.Lent)
 		return c.answer(ctx, q, m)
 	}
@@ -57,28 +63,65 @@ func (c *conversation) post(ctx context.Context, m NewMessage) (Posted, error) {
 	if tail.Thread.TitleSource == TitleNone {
 		m.Title = titleByWords(m)
 	}
-	var above *ahead
-	if !c.running() {
-		above = c.engine.readAhead(ctx, c.thread, tail.Thread.Head)
+	if c.running() || stored { // nothing begins
+		return c.say(ctx, m, tail, nil, nil)
 	}
-	c.engine.storing.Add(1)
-	posted, err := c.engine.Store.Post(ctx, m)
-	c.engine.storing.Add(-1)
+	above := c.engine.readAhead(ctx, c.thread, tail.Thread.Head)
+	if m.Lent != nil { // who pays has a say in who answers, and that is known with the turn
+		return c.say(ctx, m, tail, above, nil)
+	}
+	return c.say(ctx, m, tail, above, c.engine.begins(ctx, tail.Thread))
+}
+
+// say stores a message of the person, with the reply that begins below it if there is one, and goes on from there.
+func (c *conversation) say(ctx context.Context, m NewMessage, tail Tail, above *ahead, reply *begun) (Posted, error) {
+	var x *early
+	few := c.engine.storing.Add(1) <= fewWrites // counted before it is looked at: of many at once only the first are asked about early
+	if reply != nil {
+		m.Reply = &reply.message
+		if few {
+			x = c.askEarly(tail, above, reply, m)
+		}
+	}
+	defer func() { x.drop() }() // unless it goes on
+	posted, err := c.stored(ctx, m)
 	if err != nil || posted.Again {
 		return posted, err
 	}
 	c.closed(posted.Superseded)
 	c.joined(posted.Joined)
-	c.engine.publish(c.thread, posted.Message.Turn, UserEvent{Message: posted.Message})
+	told := UserEvent{Message: posted.Message, Alone: posted.Alone}
+	if posted.Message.Parent == tail.Head.ID {
+		told.Follows = tail.Head.State
+	}
+	c.engine.publish(c.thread, posted.Message.Turn, told)
 	c.engine.lend(posted.Turn, m.Lent)
-	if posted.Message.State != MessageQueued {
+	switch {
+	case posted.Message.State == MessageQueued:
+	case x != nil && x.fits(posted):
+		c.follow(posted.Turn, x.advancing)
+		x.opening.stored(nil)
+		x = nil
+		c.told()
+	default:
+		x.drop()
+		x = nil
 		if posted.Message.Parent != tail.Thread.Head || len(posted.Superseded) > 0 {
 			above = nil // it is not as it was read
 		}
+		if posted.Reply == nil {
+			reply = nil
+		}
 		tail.Thread.Head, tail.Turn, tail.Head = posted.Message.ID, posted.Turn, posted.Message
-		c.begin(posted.Turn, false, &known{tail, above})
+		c.begin(posted.Turn, false, &known{tail, above, reply})
 	}
 	return posted, nil
+}
+
+// stored stores a message that was counted in storing.
+func (c *conversation) stored(ctx context.Context, m NewMessage) (Posted, error) {
+	defer c.engine.storing.Add(-1)
+	return c.engine.Store.Post(ctx, m)
 }
 
 func (c *conversation) edit(ctx context.Context, old ID, m NewMessage) (Posted, error) {
@@ -164,7 +207,7 @@ func (c *conversation) stop(ctx context.Context, halt bool) error {
 		return err
 	}
 	c.turn = tail.Turn
-	c.settle(TurnStopped)
+	c.settle(rest{state: TurnStopped})
 	return c.refusal
 }
 

@@ -16,11 +16,9 @@ type conversation struct {
 	mailbox chan func()
 	pending int // commands not yet handled; guarded by engine.mu
 
-	turn   Turn                    // the one being advanced
-	cancel context.CancelCauseFunc // ends it; nil at rest
-	ended  chan TurnState          // how the advance came to rest
-	halted bool                    // the kill switch: begin nothing after this turn
-	opened uint64                  // how often the vault had been unlocked when turn began
+	turn      Turn // the one being advanced
+	advancing      // its cancel is nil at rest
+	halted    bool // the kill switch: begin nothing after this turn
 
 	owed     TurnState     // how turn came to rest, while the store refuses to take it; "" else
 	refusal  error         // why it does
@@ -87,7 +85,7 @@ func (e *Engine) own(thread ID) (*conversation, error) {
 	}
 	c := e.conversations[thread]
 	if c == nil {
-		c = &conversation{engine: e, thread: thread, mailbox: make(chan func()), ended: make(chan TurnState, 1)}
+		c = &conversation{engine: e, thread: thread, mailbox: make(chan func())}
 		e.conversations[thread] = c
 		e.owners.Add(1)
 		go c.run()
@@ -104,12 +102,12 @@ func (c *conversation) run() {
 		case cmd := <-c.mailbox:
 			cmd()
 			c.handled()
-		case state := <-c.ended:
-			c.settle(state)
+		case r := <-c.ended:
+			c.settle(r)
 		case <-c.again():
-			c.settle(c.owed)
+			c.settle(rest{state: c.owed})
 		case <-c.closing():
-			c.settle(c.owed)
+			c.settle(rest{state: c.owed})
 			c.forgive() // at the next start, Recover closes what is open
 		}
 		if c.retired() {
@@ -138,34 +136,53 @@ func (c *conversation) retired() bool {
 	return true
 }
 
-// start advances turn beside the mailbox. known may be nil.
-func (c *conversation) start(turn Turn, known *known) {
+// advancing is a turn that is being advanced beside the mailbox.
+type advancing struct {
+	cancel context.CancelCauseFunc // ends it
+	ended  chan rest               // how it came to rest, once
+	opened uint64                  // how often the vault had been unlocked when it began
+}
+
+// advance begins to advance turn. known may be nil.
+func (c *conversation) advance(turn Turn, known *known) advancing {
 	ctx, cancel := context.WithCancelCause(c.engine.ctx)
 	if l := c.engine.lentFor(turn); l != nil {
 		ctx = WithLent(ctx, *l)
 	}
-	c.turn, c.cancel, c.opened = turn, cancel, c.engine.unlocks()
-	c.engine.publish(c.thread, turn.ID, TurnEvent{Turn: turn})
-	go func() {
-		state, err := protected(c.engine, "turn", c.thread, func() (TurnState, error) { return c.engine.advance(ctx, c.thread, known), nil })
+	a := advancing{cancel, make(chan rest, 1), c.engine.unlocks()}
+	c.engine.owners.Go(func() {
+		r, err := protected(c.engine, "turn", c.thread, func() (rest, error) { return c.engine.advance(ctx, c.thread, known), nil })
 		if err != nil {
-			state = c.engine.halted(ctx, c.thread, turn.ID, err)
+			r = rest{state: c.engine.halted(ctx, c.thread, turn.ID, err)}
 		}
-		c.ended <- state
-	}()
+		a.ended <- r
+	})
+	return a
+}
+
+// follow makes a turn that the store has begun the conversation's own.
+func (c *conversation) follow(turn Turn, a advancing) {
+	c.turn, c.advancing = turn, a
+	c.engine.publish(c.thread, turn.ID, TurnEvent{Turn: turn})
+}
+
+// start is advance and follow; the turn is told of first.
+func (c *conversation) start(turn Turn, known *known) {
+	c.engine.publish(c.thread, turn.ID, TurnEvent{Turn: turn})
+	c.turn, c.advancing = turn, c.advance(turn, known)
 }
 
 // settle stores how a turn came to rest and begins what was queued behind it.
 // It outlives the server's stop: this is the storing that must still happen.
 // What the store refuses is owed: it is offered again after a while, and before the next command.
-func (c *conversation) settle(state TurnState) {
+func (c *conversation) settle(r rest) {
 	if c.running() {
 		c.cancel(nil)
 		c.cancel = nil
 	}
 	ctx, done := c.storing()
 	defer done()
-	ended, err := c.end(ctx, state)
+	ended, state, err := c.end(ctx, r)
 	switch CodeOf(err) {
 	case "":
 		c.owed, c.refusal = "", nil
@@ -186,10 +203,10 @@ func (c *conversation) settle(state TurnState) {
 	switch {
 	case ended.Next != nil && c.engine.ctx.Err() != nil:
 		c.turn = *ended.Next
-		c.settle(TurnInterrupted)
+		c.settle(rest{state: TurnInterrupted})
 	case ended.Next != nil && c.halted:
 		c.turn = *ended.Next
-		c.settle(TurnStopped)
+		c.settle(rest{state: TurnStopped})
 	case ended.Next != nil:
 		c.start(*ended.Next, nil)
 	case ended.Turn.State == TurnWaiting:
@@ -202,22 +219,50 @@ func (c *conversation) settle(state TurnState) {
 	c.halted = c.halted && c.owed != ""
 }
 
-// end pays what is owed of the turn, then stores the state it came to rest in.
-func (c *conversation) end(ctx context.Context, state TurnState) (EndedTurn, error) {
-	paid, err := c.engine.pay(ctx, c.thread)
-	if err != nil {
-		return EndedTurn{}, err
+// end stores how a turn came to rest, after what is owed of it. It returns the state it stored: a turn whose reply
+// the store refused has failed, until that is made good.
+func (c *conversation) end(ctx context.Context, r rest) (EndedTurn, TurnState, error) {
+	e := c.engine
+	if r.reply != nil {
+		ended, err := c.conclude(ctx, r)
+		if err == nil {
+			return ended, r.state, nil
+		}
+		if r.state == TurnDone {
+			r.state = TurnFailed
+		}
 	}
-	if paid && state == TurnFailed {
-		tail, err := c.engine.Store.Tail(ctx, c.thread)
+	paid, err := e.pay(ctx, c.thread)
+	if err != nil {
+		return EndedTurn{}, r.state, err
+	}
+	if paid && r.state == TurnFailed {
+		tail, err := e.Store.Tail(ctx, c.thread)
 		if err != nil {
-			return EndedTurn{}, err
+			return EndedTurn{}, r.state, err
 		}
 		if tail.Head.State == MessageComplete && nextStep(tail) == stepRest {
-			state = TurnDone // nothing was wrong but the storing
+			r.state = TurnDone // nothing was wrong but the storing
 		}
 	}
-	return c.engine.Store.EndTurn(ctx, c.turn, state)
+	ended, err := e.Store.EndTurn(ctx, c.turn, r.state)
+	return ended, r.state, err
+}
+
+// conclude stores the last reply of the turn and its end as one, and tells of the reply. A reply that the store refuses is owed.
+func (c *conversation) conclude(ctx context.Context, r rest) (EndedTurn, error) {
+	e := c.engine
+	_, err := e.pay(ctx, c.thread) // what was done before the reply stands before it
+	if err == nil {
+		var ended EndedTurn
+		if ended, err = e.Store.Conclude(ctx, *r.reply, r.state); err == nil {
+			e.publishReply(*r.reply)
+			return ended, nil
+		}
+	}
+	e.Logger.Error("a reply could not be stored with the end of its turn", "thread", c.thread, "turn", c.turn.ID, "error", err)
+	e.owe(c.thread, e.closing(*r.reply))
+	return EndedTurn{}, err
 }
 
 // owe notes that the turn came to rest in state and the store did not take it. The person is told once.
@@ -239,7 +284,7 @@ func (c *conversation) owe(state TurnState, err error) {
 // mend has the store take what it refused before; as long as it does not, nothing new is begun.
 func (c *conversation) mend() error {
 	if c.owed != "" {
-		c.settle(c.owed)
+		c.settle(rest{state: c.owed})
 	}
 	return c.refusal
 }
@@ -309,6 +354,13 @@ func (c *conversation) begin(turn Turn, moved bool, known *known) {
 		c.engine.moved(ctx, c.thread)
 	}
 	c.start(turn, known)
-	runtime.Gosched() // the person waits for the answer: the model is asked before lists are told, and whoever waits for this
+	c.told()
+}
+
+// told tells all lists that the conversation has gone on. The person waits for the answer: whoever makes that goes first.
+func (c *conversation) told() {
+	runtime.Gosched()
+	ctx, done := c.storing()
+	defer done()
 	c.engine.touched(ctx, c.thread)
 }

@@ -28,18 +28,18 @@ func (c *conversation) answer(ctx context.Context, q ToolCall, m NewMessage) (Po
 	return Posted{Answered: &call, Turn: c.turn}, err
 }
 
-// answered finds the question that a message with this form has answered already. Mostly it is at the end of the conversation.
-func (c *conversation) answered(ctx context.Context, t Tail, form string) (ToolCall, bool, error) {
+// sent says what became of a message that came with this form before: the question that it answered, mostly at the end of the conversation, or
+// that it was stored.
+func (c *conversation) sent(ctx context.Context, t Tail, form string) (answered ToolCall, stored bool, err error) {
 	if form == "" || t.Turn.ID == "" {
 		return ToolCall{}, false, nil
 	}
 	for _, call := range t.Head.Calls {
 		if call.Decision != nil && call.Decision.Form == form {
-			return call, true, nil
+			return call, false, nil
 		}
 	}
-	call, err := c.engine.Store.Answered(ctx, c.thread, form)
-	return call, call.ID != "", err
+	return c.engine.Store.Sent(ctx, c.thread, form)
 }
 
 // decide stores the person's word on a call and goes on with the turn when it was the last one missing. content is the answer

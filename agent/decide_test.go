@@ -212,7 +212,11 @@ func TestQuestions(t *testing.T) {
 		return h
 	}
 	message := func(h *house, form, words string, more ...agent.Part) (agent.Posted, error) {
-		return h.engine.Post(h.t.Context(), agent.NewMessage{Thread: h.thread, Form: form, Author: "me", Parts: append([]agent.Part{agent.Text{Text: words}}, more...)})
+		owner, err := h.store.Owner(h.t.Context())
+		if err != nil {
+			return agent.Posted{}, err
+		}
+		return h.engine.Post(h.t.Context(), agent.NewMessage{Thread: h.thread, Form: form, Author: owner.ID, Parts: append([]agent.Part{agent.Text{Text: words}}, more...)})
 	}
 	const answered = "u:go a:[question finished] a:thanks"
 	t.Run("the same message twice is one answer, whenever it comes", func(t *testing.T) {
@@ -237,6 +241,21 @@ func TestQuestions(t *testing.T) {
 		if got := h.told(); !strings.Contains(got, "The person answers") || !strings.Contains(got, "the blue one") {
 			t.Errorf("the model was told %s", got)
 		}
+	})
+	t.Run("a message that was stored before is no answer", func(t *testing.T) {
+		h := withTools(t, nil)
+		h.script.add(asks(`question {"text":"which?"}`), says("thanks"))
+		first, err := message(h, "f-1", "go")
+		if err != nil {
+			t.Fatal(err)
+		}
+		h.settle()
+		again, err := message(h, "f-1", "go")
+		if err != nil || !again.Again || again.Answered != nil || again.Message.ID != first.Message.ID {
+			t.Errorf("%+v, %v", again, err)
+		}
+		h.settle()
+		h.want("u:go a:[question waiting]", agent.TurnWaiting)
 	})
 	t.Run("a choice on the card", func(t *testing.T) {
 		h := ask(t)

@@ -58,6 +58,9 @@ type Engine struct {
 	Options
 	saver   *saver
 	storing atomic.Int32 // messages and open replies on their way into the store
+	// beginning has room for the conversations that may take a message at once. More would not be stored sooner, for there is one writer;
+	// they would only stand before the text of the answers that are being written.
+	beginning chan struct{}
 
 	ctx    context.Context
 	cancel context.CancelCauseFunc
@@ -76,6 +79,9 @@ var (
 	errClosing = errors.New("ash is shutting down")
 )
 
+// maxBeginning is how many conversations take a message at once.
+const maxBeginning = 3
+
 // NewEngine returns an engine at rest. Close it to store what is being said.
 func NewEngine(o Options) *Engine {
 	if o.Logger == nil {
@@ -93,6 +99,7 @@ func NewEngine(o Options) *Engine {
 		conversations: map[ID]*conversation{},
 		owed:          map[ID][]func(context.Context) error{},
 		held:          map[ID]ToolCall{},
+		beginning:     make(chan struct{}, maxBeginning),
 		lent:          map[ID]loan{},
 	}
 }

@@ -140,6 +140,7 @@ type house struct {
 	tools    agent.Tools
 	redact   func(string) string
 	inspect  agent.Inspect
+	prompter agent.Prompter
 	unlocks  func() uint64 // of the vault; nil: there is none
 	script   *script
 	store    *store.Store
@@ -152,7 +153,7 @@ func newHouse(t *testing.T) *house {
 	t.Helper()
 	h := &house{
 		t: t, path: filepath.Join(t.TempDir(), "ash.db"), script: &script{t: t},
-		settings: agent.Settings{MaxMessages: 100, Summarise: true},
+		settings: agent.Settings{MaxMessages: 100, Summarise: true}, prompter: prompt.New(prompt.Options{}),
 	}
 	h.open()
 	thread, err := h.engine.CreateThread(t.Context(), agent.Origin{Channel: "test"})
@@ -173,7 +174,7 @@ func (h *house) open() {
 	}
 	h.store, h.feed = s, feed.New(0)
 	h.engine = agent.NewEngine(agent.Options{
-		Store: s, Prompter: prompt.New(prompt.Options{}), Models: h.script, Publisher: h.feed, Tools: h.tools, Redact: h.redact, Inspect: h.inspect, Unlocks: h.unlocks,
+		Store: s, Prompter: h.prompter, Models: h.script, Publisher: h.feed, Tools: h.tools, Redact: h.redact, Inspect: h.inspect, Unlocks: h.unlocks,
 		Settings: func() agent.Settings { return h.settings },
 	})
 }

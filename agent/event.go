@@ -52,13 +52,19 @@ type Event interface {
 
 // The events of a turn.
 type (
-	// UserEvent – a message of the person was stored. Joined: it had waited in the queue and joined the tree now.
+	// UserEvent – a message of the person was stored. Joined: it had waited in the queue and joined the tree now. Alone: it is known to have no
+	// variants. Follows: the state of the message above it; "" when that is not known, or there is none.
 	UserEvent struct {
 		Message Message
 		Joined  bool
+		Alone   bool
+		Follows MessageState
 	}
-	// AssistantEvent – a reply was opened or has ended; Message.State tells which.
-	AssistantEvent struct{ Message Message }
+	// AssistantEvent – a reply was opened or has ended; Message.State tells which. Alone: one that was opened is known to have no variants.
+	AssistantEvent struct {
+		Message Message
+		Alone   bool
+	}
 	// AssistantDelta – more text of the open reply. Lossless to a reader that keeps up; coalesced otherwise.
 	AssistantDelta struct {
 		Message  ID

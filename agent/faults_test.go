@@ -40,7 +40,7 @@ var errDisk = agent.Errorf(agent.CodeExhausted, "The disk is full.")
 
 // writes are the methods that need room on the disk.
 var writes = map[string]bool{
-	"PatchThread": true, "MoveHead": true, "Post": true, "Begin": true, "Edit": true, "EndTurn": true,
+	"PatchThread": true, "MoveHead": true, "Post": true, "Begin": true, "Edit": true, "EndTurn": true, "Conclude": true,
 	"OpenReply": true, "SaveProgress": true, "CloseReply": true, "MoveCall": true, "Resume": true,
 }
 
@@ -117,6 +117,10 @@ func (f *faulty) Edit(ctx context.Context, old agent.ID, m agent.NewMessage) (ag
 
 func (f *faulty) EndTurn(ctx context.Context, t agent.Turn, s agent.TurnState) (agent.EndedTurn, error) {
 	return checked(f, "EndTurn", func() (agent.EndedTurn, error) { return f.Store.EndTurn(ctx, t, s) })
+}
+
+func (f *faulty) Conclude(ctx context.Context, m agent.Message, s agent.TurnState) (agent.EndedTurn, error) {
+	return checked(f, "Conclude", func() (agent.EndedTurn, error) { return f.Store.Conclude(ctx, m, s) })
 }
 
 func (f *faulty) OpenReply(ctx context.Context, m agent.Message) error {

@@ -11,6 +11,7 @@ import (
 type known struct {
 	tail  Tail
 	ahead *ahead // what stands above tail.Head; nil when that is not known
+	begun *begun // the reply that was opened with tail.Head; nil when none was
 }
 
 // ahead is the history of a conversation, read while the message that follows it is on its way to the disk.

@@ -65,7 +65,7 @@ func TestStopOnAFullDiskEndsTheModelCall(t *testing.T) {
 
 func TestAnswerOutlivesAFullDisk(t *testing.T) {
 	h := newHouse(t)
-	w := h.overFaulty(fault{"CloseReply", 0, true}, nil)
+	w := h.overFaulty(fault{"Conclude", 0, true}, nil)
 	h.script.add(says("the whole ", "answer"))
 	h.post("go")
 	eventually(t, "the failure", w.stalled)
@@ -112,7 +112,7 @@ func TestACallThatCannotBeStartedIsNotTriedForEver(t *testing.T) {
 
 func TestShutdownOnAFullDiskEnds(t *testing.T) {
 	h := newHouse(t)
-	h.overFaulty(fault{"CloseReply", 0, true}, nil)
+	h.overFaulty(fault{"Conclude", 0, true}, nil)
 	reached := make(chan struct{})
 	h.script.add(hangs(reached, "half"))
 	h.post("go")

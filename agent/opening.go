@@ -16,6 +16,7 @@ type opening struct {
 	message Message
 	crowded bool          // it waits for others: the model had better be asked after it
 	done    chan struct{} // closed when it is stored, or refused
+	alone   bool          // it was opened with the message it answers: it has no variants
 	covered EventID       // of the event that told of it; valid after done
 	err     error         // valid after done
 
@@ -27,23 +28,38 @@ type opening struct {
 // open begins to store the open reply m. If the store refuses it, cancel ends the request to the model, and
 // wait says why. Who opened waits.
 func (e *Engine) open(ctx context.Context, m Message, cancel context.CancelFunc) *opening {
-	o := &opening{engine: e, message: m, crowded: e.storing.Add(1) > fewWrites, done: make(chan struct{})}
+	o := e.expect(m)
+	o.crowded = e.storing.Add(1) > fewWrites
 	go func() {
-		defer close(o.done)
 		defer e.storing.Add(-1)
-		_, o.err = protected(e, "opening a reply", m.Thread, func() (struct{}, error) { return struct{}{}, e.Store.OpenReply(ctx, m) })
-		if o.err != nil {
+		_, err := protected(e, "opening a reply", m.Thread, func() (struct{}, error) { return struct{}{}, e.Store.OpenReply(ctx, m) })
+		if err != nil {
 			cancel()
-			return
 		}
-		o.mu.Lock()
-		defer o.mu.Unlock()
-		o.covered, o.told = e.publish(m.Thread, m.Turn, AssistantEvent{Message: m}), true
-		for _, ev := range o.held {
-			e.publish(m.Thread, m.Turn, ev)
-		}
+		o.stored(err)
 	}()
 	return o
+}
+
+// expect waits for the open reply m to be stored; who stores it says so.
+func (e *Engine) expect(m Message) *opening {
+	return &opening{engine: e, message: m, done: make(chan struct{})}
+}
+
+// stored tells of the reply and of what has happened to it meanwhile, or notes why it is not stored.
+func (o *opening) stored(err error) {
+	defer close(o.done)
+	if err != nil {
+		o.err = err
+		return
+	}
+	m := o.message
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.covered, o.told = o.engine.publish(m.Thread, m.Turn, AssistantEvent{Message: m, Alone: o.alone}), true
+	for _, ev := range o.held {
+		o.engine.publish(m.Thread, m.Turn, ev)
+	}
 }
 
 // tell publishes what happens to the reply before its text comes, now or once it is stored.

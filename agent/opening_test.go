@@ -10,7 +10,6 @@ import (
 
 	"ash/agent"
 	"ash/agent/feed"
-	"ash/agent/prompt"
 	"ash/store"
 )
 
@@ -40,14 +39,17 @@ func (s *slow) SaveProgress(ctx context.Context, p []agent.ReplyProgress) error 
 }
 
 // onSlow gives the house a slow store.
-func (h *house) onSlow(s *slow) {
+func (h *house) onSlow(s *slow) { h.onStore(s, s) }
+
+// onStore gives the house a store that is built on a slow one.
+func (h *house) onStore(built agent.Store, s *slow) {
 	h.t.Helper()
 	if err := h.engine.Close(h.t.Context()); err != nil {
 		h.t.Fatal(err)
 	}
 	s.Store, h.feed = h.store, feed.New(0)
 	h.engine = agent.NewEngine(agent.Options{
-		Store: s, Prompter: prompt.New(prompt.Options{}), Models: h.script, Publisher: h.feed,
+		Store: built, Prompter: h.prompter, Models: h.script, Publisher: h.feed,
 		Settings: func() agent.Settings { return h.settings },
 	})
 }
@@ -73,10 +75,21 @@ func (h *house) replies(since agent.EventID) string {
 	return strings.Join(kinds, " ")
 }
 
+// again has the newest answer written anew: its reply is opened while the model is asked.
+func (h *house) again() {
+	h.t.Helper()
+	if _, err := h.engine.Regenerate(h.t.Context(), h.thread, h.tail().Head.ID); err != nil {
+		h.t.Fatal(err)
+	}
+}
+
 func TestNothingOfAReplyIsToldBeforeItIsStored(t *testing.T) {
 	h := newHouse(t)
 	s := &slow{opening: make(chan error)}
 	h.onSlow(s)
+	h.script.add(says("at first"))
+	h.post("go")
+	h.settle()
 	asked, hurry := make(chan struct{}), make(chan struct{})
 	h.script.add(func(ctx context.Context, _ agent.Prompt, yield yielder) {
 		yield(agent.Delta{Kind: agent.DeltaAttempt, Attempt: &agent.Attempt{Number: 1}}, nil)
@@ -85,7 +98,7 @@ func TestNothingOfAReplyIsToldBeforeItIsStored(t *testing.T) {
 		close(hurry)
 	})
 	since := h.feed.Last()
-	h.post("go")
+	h.again()
 	<-asked // while the open reply is not stored
 	if got := h.replies(since); got != "" {
 		t.Errorf("told before it is stored: %s", got)
@@ -108,6 +121,9 @@ func TestReplyThatCannotBeStoredEndsTheModelCall(t *testing.T) {
 	h := newHouse(t)
 	s := &slow{opening: make(chan error)}
 	h.onSlow(s)
+	h.script.add(says("at first"))
+	h.post("go")
+	h.settle()
 	var ended error
 	h.script.add(func(ctx context.Context, _ agent.Prompt, yield yielder) {
 		s.opening <- errDisk
@@ -115,7 +131,7 @@ func TestReplyThatCannotBeStoredEndsTheModelCall(t *testing.T) {
 		ended = ctx.Err()
 		yield(agent.Delta{}, ended)
 	}, says("now"))
-	h.post("go")
+	h.again()
 	h.settle()
 	h.want("u:go", agent.TurnFailed)
 	if !errors.Is(ended, context.Canceled) {
@@ -127,6 +143,48 @@ func TestReplyThatCannotBeStoredEndsTheModelCall(t *testing.T) {
 	}
 	h.settle()
 	h.want("u:go a:now", agent.TurnDone)
+}
+
+func TestMessageAndItsReplyAreStoredAsOne(t *testing.T) {
+	h := newHouse(t)
+	s := &slow{opening: make(chan error)} // of which none is sent: a reply opened by itself would wait for ever
+	h.onSlow(s)
+	h.script.add(says("at once"))
+	since := h.feed.Last()
+	h.post("go")
+	h.settle()
+	h.want("u:go a:at once", agent.TurnDone)
+	if got := h.replies(since); got != "complete" {
+		t.Errorf("told %s", got)
+	}
+}
+
+func TestReplyOfAKilledProcessIsCutAndAskedForAgain(t *testing.T) {
+	h := newHouse(t)
+	reached, gone := make(chan struct{}), make(chan struct{})
+	h.script.add(func(ctx context.Context, _ agent.Prompt, yield yielder) {
+		close(reached)
+		<-gone
+	}, says("after all"))
+	h.post("go")
+	<-reached // the message is acknowledged, and nothing of the answer has come
+	crashed := *h
+	h.open()
+	found, err := h.store.Recover(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	close(gone)
+	crashed.shut()
+	if found.Turns != 1 || found.Replies != 1 {
+		t.Errorf("recovered %+v", found)
+	}
+	h.want("u:go a:(cut)", agent.TurnInterrupted)
+	if _, err := h.engine.Continue(t.Context(), h.thread); err != nil {
+		t.Fatal(err)
+	}
+	h.settle()
+	h.want("u:go a:after all", agent.TurnDone)
 }
 
 func TestWhatWasReadAheadIsWhatIsSent(t *testing.T) {

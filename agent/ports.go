@@ -38,6 +38,9 @@ type NewMessage struct {
 	Form   string // idempotency key; "" for none
 	Title  string // names the thread if nothing has yet; "" leaves it
 	Lent   *Lent  // the turn asks its provider with this key; nil: with Ash's own. It is not stored
+	// Reply is the open reply to begin below it in the same step, when it begins a turn; nil: that is opened later. Its Parent and
+	// Turn are the ids that the message and the turn get, and its Created is their time.
+	Reply *Message
 }
 
 // Posted tells what became of a NewMessage.
@@ -45,7 +48,9 @@ type Posted struct {
 	Message    Message
 	Again      bool       // Form was known: this is the message stored then, nothing changed
 	Turn       Turn       // the turn it began, or the running one it waits for
+	Reply      *Message   // NewMessage.Reply as it was opened, and is the head now; nil when it was not
 	Superseded []ToolCall // approvals it closed
+	Alone      bool       // Message has no variants
 	Joined     []Message  // queued messages that joined the tree ahead of it, because no turn was left to wait for
 	Answered   *ToolCall  // it was the answer to this waiting question: there is no Message
 }
@@ -55,7 +60,7 @@ type TurnStore interface {
 	Tail(ctx context.Context, thread ID) (Tail, error)
 	// Post stores a message of the person. While a turn runs it is queued without a parent;
 	// otherwise it becomes the head, waiting calls of the old head are closed as superseded (and their turn as done),
-	// and a new running turn begins, all in one transaction.
+	// and a new running turn begins, with its open reply if m brings one, all in one transaction.
 	Post(ctx context.Context, m NewMessage) (Posted, error)
 	// Begin starts a running turn below message: under a user message to answer it anew (the head moves there; its old answer becomes a
 	// sibling), under a reply to go on after it. An interrupted turn whose trigger and head fit is
@@ -67,6 +72,8 @@ type TurnStore interface {
 	// (each below the one before, the first below the head); when it joined any, it begins the next turn and returns it with them.
 	// The states TurnWaiting and TurnStopping join nothing and begin nothing: the turn is still active. CodeConflict when the turn had already ended.
 	EndTurn(ctx context.Context, turn Turn, state TurnState) (EndedTurn, error)
+	// Conclude stores the end of a turn's last reply and the end of the turn: CloseReply and EndTurn, in one transaction.
+	Conclude(ctx context.Context, reply Message, state TurnState) (EndedTurn, error)
 }
 
 // EndedTurn is what EndTurn did.

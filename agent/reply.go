@@ -17,25 +17,36 @@ const (
 	pieceSize = 64  // bytes that a part without text counts against MaxReply
 )
 
-// reply asks the model for one message, streams it, and stores it. It returns
-// the state the turn rests in when the reply ended early, "" to go on.
-func (e *Engine) reply(ctx context.Context, tail Tail, known *known, s Settings, goOn bool) (TurnState, error) {
-	model, info, err := e.Models.Pick(ctx, tail.Thread.Model)
-	if err != nil {
-		return e.refuse(ctx, tail, e.fail(err)), nil
-	}
+// reply asks the model for one message and streams it. A reply that proposes calls is stored to its end, and the turn goes on; any other
+// is returned with the state the turn rests in.
+func (e *Engine) reply(ctx context.Context, tail Tail, known *known, s Settings, goOn bool) (rest, error) {
 	asking, cancel := context.WithCancel(ctx)
 	defer cancel()
-	w := &replyWriter{engine: e, message: e.newReply(tail), said: e.sieve(), pondered: e.sieve()}
-	w.message.Model = info.Ref
-	w.opening = e.open(ctx, w.message, cancel)
+	w := &replyWriter{engine: e, said: e.sieve(), pondered: e.sieve()}
+	var model Model
+	var info ModelInfo
+	if known != nil && known.begun != nil {
+		w.message, model, info, w.opening = known.begun.message, known.begun.model, known.begun.info, known.begun.opening
+		if w.opening == nil {
+			w.opening = known.begun.expect(e)
+			w.opening.stored(nil)
+		}
+	} else {
+		var err error
+		if model, info, err = e.Models.Pick(ctx, tail.Thread.Model); err != nil {
+			return e.refuse(ctx, tail, e.fail(err)), nil
+		}
+		w.message = e.newReply(tail)
+		w.message.Model = info.Ref
+		w.opening = e.open(ctx, w.message, cancel)
+	}
 	began := e.Now()
 	_, failure := protected(e, "model call", w.message.Thread, func() (none struct{}, err error) {
 		r := PromptRequest{Thread: tail.Thread, Model: info, Continue: goOn, Now: began}
 		if r.Path, r.Summaries, err = e.history(asking, tail, known, 2*s.MaxMessages); err != nil {
 			return none, err
 		}
-		prompt, err := e.prompt(asking, tail, s, model, r)
+		prompt, err := e.prompt(asking, tail, s, model, r, w.opened)
 		if err != nil {
 			return none, err
 		}
@@ -49,7 +60,7 @@ func (e *Engine) reply(ctx context.Context, tail Tail, known *known, s Settings,
 		return none, w.follow(model.Stream(asking, prompt.Prompt))
 	})
 	if err := w.opened(); err != nil {
-		return "", err
+		return rest{}, err
 	}
 	if w.message.Usage.Duration == 0 {
 		w.message.Usage.Duration = e.Now().Sub(began)
@@ -236,8 +247,8 @@ func (w *replyWriter) flushThought(end *Thinking) {
 	w.message.Parts = append(w.message.Parts, block)
 }
 
-// close stores the reply as it ended and says what that means for the turn.
-func (w *replyWriter) close(ctx context.Context, failure error) (TurnState, error) {
+// close makes of the reply what is stored of it, and says what its end means for the turn.
+func (w *replyWriter) close(ctx context.Context, failure error) (rest, error) {
 	e, m := w.engine, &w.message
 	if err := errors.Join(w.ponder(w.pondered.Rest()), w.say(w.said.Rest())); failure == nil {
 		failure = err
@@ -245,7 +256,7 @@ func (w *replyWriter) close(ctx context.Context, failure error) (TurnState, erro
 	w.flushThought(nil)
 	w.flushText()
 	m.Parts = e.redactParts(m.Parts)
-	rest := w.conclude(ctx, failure)
+	state := w.conclude(ctx, failure)
 	m.Finished, m.Covered = e.Now(), w.covered
 	for i, p := range w.calls {
 		call := p.call(*m, i)
@@ -257,9 +268,12 @@ func (w *replyWriter) close(ctx context.Context, failure error) (TurnState, erro
 		m.Parts = append(m.Parts, ToolUse{Call: call.ID, Labels: w.labels})
 	}
 	e.saver.forget(m.ID)
+	if state != "" {
+		return rest{state, m}, nil
+	}
 	storing, done := context.WithTimeout(context.WithoutCancel(ctx), storeTimeout)
 	defer done()
-	return rest, e.closeReply(storing, *m)
+	return rest{}, e.closeReply(storing, *m)
 }
 
 // conclude sets the message's final state from how the stream ended.
@@ -321,8 +335,8 @@ func (p *pendingCall) call(m Message, index int) ToolCall {
 	}
 }
 
-// prompt builds what is sent, summarising what does not fit.
-func (e *Engine) prompt(ctx context.Context, tail Tail, s Settings, model Model, r PromptRequest) (BuiltPrompt, error) {
+// prompt builds what is sent, summarising what does not fit. A summary is told of and stored, so it waits until the reply is.
+func (e *Engine) prompt(ctx context.Context, tail Tail, s Settings, model Model, r PromptRequest, stored func() error) (BuiltPrompt, error) {
 	if e.Tools != nil && r.Model.Tools {
 		r.Tools = e.Tools.Specs(ctx, tail.Thread)
 	}
@@ -331,6 +345,9 @@ func (e *Engine) prompt(ctx context.Context, tail Tail, s Settings, model Model,
 		return BuiltPrompt{}, err
 	}
 	if len(built.Overflow) > 0 && s.Summarise {
+		if err := stored(); err != nil {
+			return BuiltPrompt{}, err
+		}
 		built, err = e.summarise(ctx, tail, model, r, built)
 		if err != nil {
 			return BuiltPrompt{}, err

@@ -11,8 +11,9 @@ type WaitingStore interface {
 	LockedStore
 	// Unanswered returns the approvals (not questions, nor what waits for the vault) that wait and were asked for before then, the oldest first.
 	Unanswered(ctx context.Context, before time.Time) ([]ID, error)
-	// Answered returns the question of thread that the message with this form answered; the zero call when there is none.
-	Answered(ctx context.Context, thread ID, form string) (ToolCall, error)
+	// Sent says what became of a message of thread that came with this form before: the question that it answered (the zero call when
+	// there is none), or that it was stored.
+	Sent(ctx context.Context, thread ID, form string) (answered ToolCall, stored bool, err error)
 	// Orphans returns the threads of helpers whose turn waits or runs although the call they work for has ended.
 	Orphans(ctx context.Context) ([]ID, error)
 	// Waits reports whether a turn, or one of a helper that works for it, waits for the person.

@@ -199,7 +199,7 @@ func (t *tab) showEvent(e agent.Envelope) error {
 		return t.showUser(e, ev)
 	case agent.AssistantEvent:
 		if ev.Message.State == agent.MessageOpen {
-			return t.showOpened(ev.Message)
+			return t.showOpened(ev)
 		}
 		return t.showClosed(ev.Message)
 	case agent.ToolCallEvent:
@@ -248,7 +248,7 @@ func (t *tab) append(target string, swap components.Swap, fragment string) {
 }
 
 func (t *tab) showUser(e agent.Envelope, ev agent.UserEvent) error {
-	node, err := t.Reader.Node(t.ctx, ev.Message.ID)
+	node, err := t.node(ev.Message, ev.Alone)
 	if err != nil {
 		return err
 	}
@@ -258,11 +258,21 @@ func (t *tab) showUser(e agent.Envelope, ev agent.UserEvent) error {
 		t.end = node.Message
 		return t.render(components.StreamJoined(m))
 	}
-	if err := t.demote(node.Parent); err != nil {
-		return err
+	if ev.Follows != agent.MessageComplete {
+		if err := t.demote(node.Parent); err != nil {
+			return err
+		}
 	}
 	t.end = node.Message
 	return t.render(components.StreamUpsert(m))
+}
+
+// node returns a message with its place. One that is known to have no variants, and nothing that stands apart from it, is not read again.
+func (t *tab) node(m agent.Message, alone bool) (agent.Node, error) {
+	if alone && len(m.Recalled) == 0 && len(m.Calls) == 0 {
+		return agent.Node{Message: m, Index: 1, Siblings: 1}, nil
+	}
+	return t.Reader.Node(t.ctx, m.ID)
 }
 
 // demote takes from a reply what only the end of a conversation offers.

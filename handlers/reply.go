@@ -9,6 +9,7 @@ import (
 // openReply is a reply whose deltas this tab is being sent.
 type openReply struct {
 	message  agent.Message
+	alone    bool // it has no variants
 	text     *markdown.Stream
 	thinking *markdown.Stream
 	length   int  // bytes of source given to text
@@ -17,12 +18,13 @@ type openReply struct {
 	attempts []components.Attempt
 }
 
-func (t *tab) showOpened(m agent.Message) error {
+func (t *tab) showOpened(ev agent.AssistantEvent) error {
+	m := ev.Message
 	if err := t.demote(m.Parent); err != nil {
 		return err
 	}
 	short := components.Short(m.ID)
-	t.open[m.ID] = &openReply{message: m, text: t.Stream.Stream("b-" + short), thinking: t.Stream.Stream("k-" + short)}
+	t.open[m.ID] = &openReply{message: m, alone: ev.Alone, text: t.Stream.Stream("b-" + short), thinking: t.Stream.Stream("k-" + short)}
 	m.Parts = nil // told from the beginning, by deltas
 	return t.render(components.StreamUpsert(t.present.alone(m, true)))
 }
@@ -75,11 +77,11 @@ func (t *tab) patch(patches []markdown.Patch) {
 // showClosed ends a reply: what streamed stays, the rest of it, its status and receipt
 // come. A reply this tab did not follow is shown whole.
 func (t *tab) showClosed(m agent.Message) error {
-	node, err := t.Reader.Node(t.ctx, m.ID)
+	reply := t.open[m.ID]
+	node, err := t.node(m, reply != nil && reply.alone)
 	if err != nil {
 		return err
 	}
-	reply := t.open[m.ID]
 	if reply == nil { // the feed leaves out that it was opened, once it has ended
 		if err := t.demote(m.Parent); err != nil {
 			return err

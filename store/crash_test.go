@@ -33,7 +33,7 @@ func TestMain(m *testing.M) {
 }
 
 // converse holds conversations until it is killed, and says what was acknowledged:
-// "message ID", "progress ID BYTES", "started ID".
+// "message ID", "progress ID BYTES", "started ID", "concluded ID".
 func converse(ctx context.Context, path string) error {
 	s, err := Open(ctx, Options{Path: path})
 	if err != nil {
@@ -92,9 +92,39 @@ func converseOnce(ctx context.Context, s *Store) error {
 	if _, err := s.MoveCall(ctx, call, agent.CallStarted); err != nil {
 		return err
 	}
-	_, err = s.EndTurn(ctx, p.Turn, agent.TurnDone)
-	return err
+	if _, err := s.EndTurn(ctx, p.Turn, agent.TurnDone); err != nil {
+		return err
+	}
+	return converseInTwo(ctx, s)
 }
+
+// converseInTwo holds turns of two transactions each: a message with its open reply, and the end of both. There are
+// several, so that kills fall among them.
+func converseInTwo(ctx context.Context, s *Store) error {
+	for range 12 {
+		thread := agent.NewID()
+		if err := s.CreateThread(ctx, agent.Thread{ID: thread, Title: "crash", Origin: agent.Origin{Channel: "web"}}); err != nil {
+			return err
+		}
+		m := agent.Message{ID: agent.NewID(), Thread: thread, Parent: agent.NewID(), Turn: agent.NewID(), Created: now()}
+		p, err := s.Post(ctx, agent.NewMessage{Thread: thread, Parts: text("in two"), Form: inTwo, Reply: &m})
+		if err != nil {
+			return err
+		}
+		fmt.Println("message", p.Message.ID)
+		fmt.Println("message", p.Reply.ID)
+		m = *p.Reply
+		m.State, m.Parts = agent.MessageComplete, text("all of it")
+		if _, err := s.Conclude(ctx, m, agent.TurnDone); err != nil {
+			return err
+		}
+		fmt.Println("concluded", m.ID)
+	}
+	return nil
+}
+
+// inTwo is the form of messages that were stored with their reply.
+const inTwo = "in two"
 
 func TestKill(t *testing.T) {
 	rounds := 15
@@ -126,6 +156,7 @@ func TestKill(t *testing.T) {
 			f.holds(line)
 		}
 		f.nothingRuns()
+		f.nothingHalf()
 		f.ok(s.Close())
 	}
 	if len(acknowledged) == 0 || cut == 0 {
@@ -191,6 +222,13 @@ func (f *fixture) holds(line string) {
 	if err != nil {
 		f.t.Fatalf("%s: %v", line, err)
 	}
+	if kind == "concluded" {
+		turn, err := turnByID(f.ctx, f.reader, m.Turn)
+		f.ok(err)
+		if m.State != agent.MessageComplete || m.Text() != "all of it" || turn.State != agent.TurnDone || turn.Rounds != 1 {
+			f.t.Fatalf("%s: the reply is %s with %q, its turn %s", line, m.State, m.Text(), turn.State)
+		}
+	}
 	if len(m.Text()) < bytes {
 		f.t.Fatalf("%s: only %d bytes are left", line, len(m.Text()))
 	}
@@ -203,6 +241,25 @@ func (f *fixture) nothingRuns() {
 		f.ok(err)
 		if n > 0 {
 			f.t.Fatalf("%d %s are %s", n, table, state)
+		}
+	}
+}
+
+// nothingHalf checks that what is stored as one was never there in part, acknowledged or not.
+func (f *fixture) nothingHalf() {
+	f.t.Helper()
+	for what, query := range map[string]string{
+		"messages without their reply": `SELECT count(*) FROM messages q WHERE q.form = ?
+			AND NOT EXISTS (SELECT 1 FROM messages r WHERE r.parent = q.id AND r.turn = q.turn)`,
+		"messages without their turn": `SELECT count(*) FROM messages q WHERE q.form = ?
+			AND NOT EXISTS (SELECT 1 FROM turns u WHERE u.id = q.turn AND u.trigger_message = q.id)`,
+		"replies whose end is not that of their turn": `SELECT count(*) FROM messages q JOIN messages r ON r.parent = q.id JOIN turns u ON u.id = q.turn
+			WHERE q.form = ? AND (r.state = 'complete') <> (u.state = 'done')`,
+	} {
+		var n int
+		f.ok(f.reader.NewRaw(query, inTwo).Scan(f.ctx, &n))
+		if n > 0 {
+			f.t.Fatalf("%d %s", n, what)
 		}
 	}
 }

@@ -113,7 +113,7 @@ func (s *Store) lookInside(ctx context.Context, h *Health, full, still bool) (er
 		return agent.Wrap(agent.CodeInternal, err, "Ash's own schema cannot be read.")
 	}
 	h.Known = len(set)
-	settings := []string{"mode=ro", "_query_only=1"}
+	settings := []string{readerCache, "mode=ro", "_query_only=1"}
 	if still {
 		settings = append(settings, "immutable=1")
 	}

@@ -5,7 +5,7 @@ import (
 	"crypto/hmac"
 	"crypto/sha256"
 	"encoding/hex"
-	"regexp"
+	"strings"
 
 	"github.com/uptrace/bun"
 
@@ -134,11 +134,13 @@ func (s *Store) attempted(e agent.ProgressEvent) eventRow {
 	return s.about(e.Message, e.Attempt.Model.String(), state, "")
 }
 
-// identifier is what a kind of audited event looks like; anything else may be text.
-var identifier = regexp.MustCompile(`^[a-z][a-z0-9_.-]{0,63}$`)
+// identifier reports whether s looks like a kind of audited event; anything else may be text.
+func identifier(s string) bool {
+	return s != "" && len(s) <= 64 && 'a' <= s[0] && s[0] <= 'z' && strings.Trim(s, "abcdefghijklmnopqrstuvwxyz0123456789_.-") == ""
+}
 
 func (s *Store) audited(e agent.AuditEvent) eventRow {
-	if identifier.MatchString(e.What) {
+	if identifier(e.What) {
 		return s.about("", e.What, "", e.Detail)
 	}
 	return s.about("", "", "", e.What+"\n"+e.Detail)

@@ -20,6 +20,7 @@ type place struct {
 	Known   agent.ID        // the message stored for the form asked about
 	Queued  bool            // messages wait for the end of a turn
 	Unended bool            // calls of the thread have not ended
+	Beside  bool            // messages stand below Head already
 }
 
 // placeOf reads the place of a thread; form is the idempotency key to look up, if any.
@@ -28,6 +29,7 @@ func placeOf(ctx context.Context, tx bun.IDB, thread agent.ID, form string) (pla
 	err := fixed(tx, `SELECT t.id AS thread, t.head, t.deleted, u.id AS turn, u.state,
 			(SELECT id FROM messages WHERE thread = t.id AND form = ?2) AS known,
 			EXISTS (SELECT 1 FROM messages WHERE thread = t.id AND state = 'queued') AS queued,
+			EXISTS (SELECT 1 FROM messages WHERE parent IS t.head AND thread = t.id AND state <> 'queued') AS beside,
 			EXISTS (SELECT 1 FROM tool_calls WHERE thread = t.id AND `+unended+`) AS unended
 		FROM threads t LEFT JOIN turns u ON u.thread = t.id AND u.`+active+`
 		WHERE t.id = ?1`, thread, orNull(clean(form))).Scan(ctx, &pl)

@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"time"
 
 	"github.com/uptrace/bun"
 
@@ -9,7 +10,7 @@ import (
 )
 
 // Post implements agent.TurnStore. It stands between a person's Enter and the
-// first token: one transaction of four statements when nothing waits.
+// first token: one transaction of four statements when nothing waits, five with an open reply.
 func (s *Store) Post(ctx context.Context, m agent.NewMessage) (agent.Posted, error) {
 	var posted agent.Posted
 	err := s.write(ctx, func(ctx context.Context, tx bun.IDB) error {
@@ -34,6 +35,7 @@ func (s *Store) Post(ctx context.Context, m agent.NewMessage) (agent.Posted, err
 		if posted.Joined, err = pl.rest(ctx, tx); err != nil {
 			return err
 		}
+		posted.Alone = !pl.Beside && len(posted.Joined) == 0
 		return pl.begin(ctx, tx, m, pl.Head, &posted)
 	})
 	return posted, err
@@ -106,6 +108,11 @@ func (pl *place) begin(ctx context.Context, tx bun.IDB, m agent.NewMessage, pare
 	turn := agent.Turn{
 		ID: agent.NewID(), Thread: pl.Thread, Trigger: message.ID, State: agent.TurnRunning, Started: message.Created,
 	}
+	if m.Reply != nil {
+		message.ID, turn.ID, turn.Trigger = m.Reply.Parent, m.Reply.Turn, m.Reply.Parent
+		at := m.Reply.Created.UTC().Truncate(time.Microsecond) // not after the reply: pages put in order by it
+		message.Created, message.Finished, turn.Started = at, at, at
+	}
 	message.Parent, message.Turn = parent, turn.ID
 	if err := insertMessage(ctx, tx, message); err != nil {
 		return err
@@ -114,7 +121,15 @@ func (pl *place) begin(ctx context.Context, tx bun.IDB, m agent.NewMessage, pare
 		return err
 	}
 	posted.Message, posted.Turn = message, turn
-	if err := pl.moveHead(ctx, tx, message.ID); err != nil || m.Title == "" {
+	head := message.ID
+	if m.Reply != nil {
+		reply, err := insertReply(ctx, tx, *m.Reply)
+		if err != nil {
+			return err
+		}
+		posted.Reply, head = &reply, reply.ID
+	}
+	if err := pl.moveHead(ctx, tx, head); err != nil || m.Title == "" {
 		return err
 	}
 	return pl.name(ctx, tx, m.Title)

@@ -64,16 +64,6 @@ func progressOf(ctx context.Context, db bun.IDB, open []agent.ID) (map[agent.ID]
 
 // OpenReply implements agent.ReplyStore. The labels of m.Parts count for the text that follows.
 func (s *Store) OpenReply(ctx context.Context, m agent.Message) error {
-	m.Role, m.State, m.Created = agent.RoleAssistant, agent.MessageOpen, orNow(m.Created)
-	labels := m.Labels()
-	m.Parts = nil
-	row, err := toMessage(m)
-	if err != nil {
-		return s.translate(err)
-	}
-	if row.Labels, err = encodeLabels(labels); err != nil {
-		return s.translate(err)
-	}
 	return s.write(ctx, func(ctx context.Context, tx bun.IDB) error {
 		moved, err := fixed(tx, `UPDATE threads SET head = ?2, updated = ?3 WHERE id = ?1
 				AND EXISTS (SELECT 1 FROM turns WHERE id = ?4 AND thread = ?1 AND state = 'running')
@@ -85,8 +75,27 @@ func (s *Store) OpenReply(ctx context.Context, m agent.Message) error {
 		if !touched(moved) {
 			return refuseReply(ctx, tx, m)
 		}
-		return insertRow(ctx, tx, &row)
+		_, err = insertReply(ctx, tx, m)
+		return err
 	})
+}
+
+// insertReply stores an open reply and returns it as it will be read back. Its text comes in pieces; here it has none.
+func insertReply(ctx context.Context, tx bun.IDB, m agent.Message) (agent.Message, error) {
+	m.Role, m.State, m.Created = agent.RoleAssistant, agent.MessageOpen, orNow(m.Created)
+	labels := m.Labels()
+	m.Parts = nil
+	row, err := toMessage(m)
+	if err != nil {
+		return agent.Message{}, err
+	}
+	if row.Labels, err = encodeLabels(labels); err != nil {
+		return agent.Message{}, err
+	}
+	if err := insertRow(ctx, tx, &row); err != nil {
+		return agent.Message{}, err
+	}
+	return fromMessage(row)
 }
 
 // refuseReply says why a reply could not be opened.
@@ -133,13 +142,13 @@ func (s *Store) SaveProgress(ctx context.Context, list []agent.ReplyProgress) er
 
 // CloseReply implements agent.ReplyStore. CodeConflict when the reply is not open any more.
 func (s *Store) CloseReply(ctx context.Context, m agent.Message) error {
-	if m.State == agent.MessageOpen || m.State == agent.MessageQueued {
-		return agent.Errorf(agent.CodeInternal, "A reply cannot be closed as %s.", m.State)
-	}
 	return s.write(ctx, func(ctx context.Context, tx bun.IDB) error { return closeReply(ctx, tx, m) })
 }
 
 func closeReply(ctx context.Context, tx bun.IDB, m agent.Message) error {
+	if m.State == agent.MessageOpen || m.State == agent.MessageQueued {
+		return agent.Errorf(agent.CodeInternal, "A reply cannot be closed as %s.", m.State)
+	}
 	var stored messageRow
 	err := fixed(tx, `SELECT thread, turn, state FROM messages WHERE id = ?1`, m.ID).Scan(ctx, &stored)
 	if err != nil {
@@ -180,15 +189,12 @@ func closeReply(ctx context.Context, tx bun.IDB, m agent.Message) error {
 	return err
 }
 
-// addRound adds a model call and its usage to a turn.
+// addRound adds a model call and its usage to a turn. The time to the first token stays that of the first call.
 func addRound(ctx context.Context, tx bun.IDB, id agent.ID, u agent.Usage) error {
-	turn, err := turnByID(ctx, tx, id)
-	if err != nil {
-		return err
-	}
-	turn.Rounds++
-	turn.Usage = turn.Usage.Add(u)
-	row := toTurn(turn)
-	return updateRow(ctx, tx, &row, "rounds", "input_tokens", "output_tokens", "cache_read_tokens", "cache_write_tokens",
-		"cost", "first_token", "duration")
+	c := toUsage(u)
+	_, err := fixed(tx, `UPDATE turns SET rounds = rounds + 1, input_tokens = input_tokens + ?2, output_tokens = output_tokens + ?3,
+			cache_read_tokens = cache_read_tokens + ?4, cache_write_tokens = cache_write_tokens + ?5, cost = cost + ?6,
+			first_token = CASE first_token WHEN 0 THEN ?7 ELSE first_token END, duration = duration + ?8 WHERE id = ?1`,
+		id, c.Input, c.Output, c.CacheRead, c.CacheWrite, c.Cost, c.FirstToken, c.Duration).Exec(ctx)
+	return err
 }

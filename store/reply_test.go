@@ -108,3 +108,29 @@ func TestProgressOfSeveralRepliesIsOneTransaction(t *testing.T) {
 	}
 	f.ok(f.SaveProgress(f.ctx, nil))
 }
+
+// The bounds of a turn and what a page says it took hang on these sums.
+func TestRoundsAddUp(t *testing.T) {
+	f := newFixture(t)
+	other := f.post("of another conversation").Turn
+	f.thread = f.newThread("")
+	f.post("q")
+	for i, u := range []agent.Usage{
+		{Input: 1, Output: 20, CacheRead: 300, CacheWrite: 4000, Cost: 50_000, Duration: 6}, // failed before a token came
+		{Input: 2, Output: 30, CacheRead: 500, CacheWrite: 7000, Cost: 11_000, FirstToken: 13, Duration: 17},
+		{Input: 5, Output: 10, CacheRead: 100, CacheWrite: 2000, Cost: 7_000, FirstToken: 2, Duration: 19},
+	} {
+		m := f.openReply()
+		m.State, m.Usage = agent.MessageComplete, u
+		f.ok(f.CloseReply(f.ctx, m))
+		equal(t, f.tail().Turn.Rounds, i+1)
+	}
+	for _, f := range []*fixture{f, f.killed()} {
+		turn := f.tail().Turn
+		equal(t, turn.Rounds, 3)
+		equal(t, turn.Usage, agent.Usage{Input: 8, Output: 60, CacheRead: 900, CacheWrite: 13_000, Cost: 68_000, FirstToken: 13, Duration: 42})
+		stored, err := turnByID(f.ctx, f.reader, other.ID)
+		f.ok(err)
+		equal(t, stored, other)
+	}
+}

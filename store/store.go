@@ -10,6 +10,7 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -33,6 +34,7 @@ type Store struct {
 	logger    *slog.Logger
 	writer    *bun.DB // one connection, immediate transactions
 	reader    *bun.DB // query-only connections
+	warming   sync.WaitGroup
 	ledgerKey []byte
 	graves    atomic.Pointer[graveKeys]
 	unclean   bool
@@ -94,10 +96,12 @@ func connect(ctx context.Context, o Options) (*Store, error) {
 	if err := s.noteUnclean(); err != nil {
 		return nil, s.translate(err)
 	}
-	if s.writer, err = openWriter(ctx, s.path); err != nil {
-		return nil, s.translate(err)
-	}
 	s.reader = openReader(s.path)
+	s.warm(ctx)
+	if s.writer, err = openWriter(ctx, s.path); err != nil {
+		s.warming.Wait()
+		return nil, s.translate(errors.Join(err, s.reader.Close()))
+	}
 	return s, nil
 }
 
@@ -121,13 +125,14 @@ func (s *Store) Close() error {
 }
 
 func (s *Store) disconnect() error {
+	s.warming.Wait()
 	// The writer goes last: the last connection to close merges the log, and
 	// a query-only one may not.
 	return errors.Join(s.reader.Close(), s.writer.Close())
 }
 
-// write runs fn in the one write transaction there is at a time, alone or with others that waited for it too. Once
-// begun it is not cancelled: breaking off would tear down the writer's connection.
+// write runs fn in the one write transaction there is at a time. Once begun it is not cancelled: breaking off would
+// tear down the writer's connection.
 func (s *Store) write(ctx context.Context, fn func(ctx context.Context, tx bun.IDB) error) error {
 	if err := ctx.Err(); err != nil {
 		return s.translate(err)

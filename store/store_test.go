@@ -245,3 +245,23 @@ func TestAcknowledgedSurvivesReopening(t *testing.T) {
 		t.Errorf("the owner's id %s is no UUIDv7", owner.ID)
 	}
 }
+
+// A database that Ash had before is opened to read and to write at once; who reads meanwhile opens no further connection for it.
+func TestOpenWarmsOneReader(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "ash.db")
+	first := openAt(t, path)
+	if n := first.reader.Stats().OpenConnections; n != 0 {
+		t.Errorf("%d readers of a database that is just being made", n)
+	}
+	if err := first.Close(); err != nil {
+		t.Fatal(err)
+	}
+	again := openAt(t, path)
+	if _, err := again.Owner(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	again.warming.Wait()
+	if s := again.reader.Stats(); s.OpenConnections != 1 || s.MaxOpenConnections != readers {
+		t.Errorf("%d connections read, of at most %d", s.OpenConnections, s.MaxOpenConnections)
+	}
+}

@@ -100,35 +100,54 @@ func setTurn(ctx context.Context, tx bun.IDB, t *agent.Turn, state agent.TurnSta
 // stopping and would come to rest waiting is stopped, and its unanswered calls with it.
 func (s *Store) EndTurn(ctx context.Context, turn agent.Turn, state agent.TurnState) (agent.EndedTurn, error) {
 	var ended agent.EndedTurn
-	err := s.write(ctx, func(ctx context.Context, tx bun.IDB) error {
-		stored, err := turnByID(ctx, tx, turn.ID)
-		if err != nil {
-			return err
-		}
-		if !stored.Active() {
-			return agent.Errorf(agent.CodeConflict, "This turn has already ended.")
-		}
-		pl, err := placeOf(ctx, tx, stored.Thread, "")
-		if err != nil {
-			return err
-		}
-		if stored.State == agent.TurnStopping && state == agent.TurnWaiting {
-			state = agent.TurnStopped
-		}
-		if state == agent.TurnStopped { // nothing of it is to be decided any more
-			if ended.Superseded, err = pl.closeCalls(ctx, tx, agent.CallStopped, ""); err != nil {
-				return err
-			}
-		}
-		if err := setTurn(ctx, tx, &stored, state); err != nil {
-			return err
-		}
-		ended.Turn = stored
-		if stored.Active() || !pl.Queued {
-			return nil
-		}
-		return pl.beginQueued(ctx, tx, &ended)
+	err := s.write(ctx, func(ctx context.Context, tx bun.IDB) (err error) {
+		ended, err = endTurn(ctx, tx, turn.ID, state)
+		return err
 	})
+	return ended, err
+}
+
+// Conclude implements agent.TurnStore.
+func (s *Store) Conclude(ctx context.Context, reply agent.Message, state agent.TurnState) (agent.EndedTurn, error) {
+	var ended agent.EndedTurn
+	err := s.write(ctx, func(ctx context.Context, tx bun.IDB) (err error) {
+		if err = closeReply(ctx, tx, reply); err != nil {
+			return err
+		}
+		ended, err = endTurn(ctx, tx, reply.Turn, state)
+		return err
+	})
+	return ended, err
+}
+
+func endTurn(ctx context.Context, tx bun.IDB, id agent.ID, state agent.TurnState) (ended agent.EndedTurn, err error) {
+	stored, err := turnByID(ctx, tx, id)
+	if err != nil {
+		return ended, err
+	}
+	if !stored.Active() {
+		return ended, agent.Errorf(agent.CodeConflict, "This turn has already ended.")
+	}
+	pl, err := placeOf(ctx, tx, stored.Thread, "")
+	if err != nil {
+		return ended, err
+	}
+	if stored.State == agent.TurnStopping && state == agent.TurnWaiting {
+		state = agent.TurnStopped
+	}
+	if state == agent.TurnStopped { // nothing of it is to be decided any more
+		if ended.Superseded, err = pl.closeCalls(ctx, tx, agent.CallStopped, ""); err != nil {
+			return ended, err
+		}
+	}
+	if err := setTurn(ctx, tx, &stored, state); err != nil {
+		return ended, err
+	}
+	ended.Turn = stored
+	if stored.Active() || !pl.Queued {
+		return ended, nil
+	}
+	err = pl.beginQueued(ctx, tx, &ended)
 	return ended, err
 }
 

@@ -17,15 +17,20 @@ func (s *Store) Unanswered(ctx context.Context, before time.Time) ([]agent.ID, e
 	return ids, s.translate(err)
 }
 
-// Answered implements agent.WaitingStore.
-func (s *Store) Answered(ctx context.Context, thread agent.ID, form string) (agent.ToolCall, error) {
-	var ids []agent.ID
-	err := fixed(s.reader, `SELECT id FROM tool_calls
-		WHERE thread = ?1 AND question = 1 AND json_extract(decision, '$.form') = ?2 LIMIT 1`, thread, clean(form)).Scan(ctx, &ids)
-	if err != nil || len(ids) == 0 {
-		return agent.ToolCall{}, s.translate(err)
+// Sent implements agent.WaitingStore.
+func (s *Store) Sent(ctx context.Context, thread agent.ID, form string) (agent.ToolCall, bool, error) {
+	var found struct {
+		Call   agent.ID
+		Stored bool
 	}
-	return s.Call(ctx, ids[0])
+	err := fixed(s.reader, `SELECT EXISTS (SELECT 1 FROM messages WHERE thread = ?1 AND form = ?2) AS stored,
+		(SELECT id FROM tool_calls WHERE thread = ?1 AND question = 1 AND json_extract(decision, '$.form') = ?2 LIMIT 1) AS call`,
+		thread, clean(form)).Scan(ctx, &found)
+	if err != nil || found.Call == "" {
+		return agent.ToolCall{}, found.Stored, s.translate(err)
+	}
+	call, err := s.Call(ctx, found.Call)
+	return call, false, err
 }
 
 // Orphans implements agent.WaitingStore.

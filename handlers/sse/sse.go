@@ -97,6 +97,10 @@ func (s *Writer) flush() error {
 	return nil
 }
 
+// oneLine takes out what would end a field. Every frame has one, and next to none has anything to take out.
 func oneLine(s string) string {
+	if !strings.ContainsAny(s, "\r\n") {
+		return s
+	}
 	return strings.NewReplacer("\r", "", "\n", "").Replace(s)
 }

@@ -117,3 +117,15 @@ func FuzzSend(f *testing.F) {
 type deadline struct{ *httptest.ResponseRecorder }
 
 func (deadline) SetWriteDeadline(time.Time) error { return nil }
+
+// A field's value costs nothing to check: it is done for every frame of every page.
+func TestOneLine(t *testing.T) {
+	for in, want := range map[string]string{"boot-12": "boot-12", "": "", "a\nb\r\nc\r": "abc"} {
+		if got := oneLine(in); got != want {
+			t.Errorf("%q became %q, want %q", in, got, want)
+		}
+	}
+	if n := testing.AllocsPerRun(100, func() { _ = oneLine("boot-12") }); n > 0 {
+		t.Errorf("%v allocations", n)
+	}
+}
