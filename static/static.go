@@ -8,7 +8,10 @@
 package static
 
 import (
+	"bytes"
+	"compress/gzip"
 	"embed"
+	"encoding/binary"
 	"io"
 	"net/http"
 	"strconv"
@@ -18,7 +21,9 @@ import (
 // Prefix is the path under which Handler expects its requests.
 const Prefix = "/static/"
 
-//go:embed dist
+// files are the fonts, and the compressed forms of everything else: the plain form comes out of the compressed one.
+//
+//go:embed dist/*.woff2 dist/*.gz dist/*.br
 var files embed.FS
 
 // asset is one row of the generated table.
@@ -63,15 +68,13 @@ func serve(w http.ResponseWriter, r *http.Request) {
 		w.WriteHeader(http.StatusNotModified)
 		return
 	}
-	f, err := files.Open("dist/" + name + suffix)
+	f, size, err := a.open(name, suffix)
 	if err != nil {
 		http.NotFound(w, r)
 		return
 	}
 	defer f.Close() //nolint:errcheck // an embedded file has nothing to close
-	if info, err := f.Stat(); err == nil {
-		h.Set("Content-Length", strconv.FormatInt(info.Size(), 10))
-	}
+	h.Set("Content-Length", strconv.FormatInt(size, 10))
 	if encoding != "" {
 		h.Set("Content-Encoding", encoding)
 	}
@@ -79,6 +82,35 @@ func serve(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	_, _ = io.Copy(w, f) // the reader went away: nothing to tell it
+}
+
+// open returns a form of the asset, and its size in bytes.
+func (a asset) open(name, suffix string) (io.ReadCloser, int64, error) {
+	if suffix == "" && a.gzip {
+		return unpacked("dist/" + name + ".gz")
+	}
+	f, err := files.Open("dist/" + name + suffix)
+	if err != nil {
+		return nil, 0, err
+	}
+	info, err := f.Stat()
+	if err != nil {
+		return nil, 0, err
+	}
+	return f, info.Size(), nil
+}
+
+// unpacked returns what is in a file that was compressed with gzip. Few ask for it: every browser takes a compressed form.
+func unpacked(file string) (io.ReadCloser, int64, error) {
+	packed, err := files.ReadFile(file)
+	if err != nil {
+		return nil, 0, err
+	}
+	z, err := gzip.NewReader(bytes.NewReader(packed))
+	if err != nil {
+		return nil, 0, err
+	}
+	return z, int64(binary.LittleEndian.Uint32(packed[len(packed)-4:])), nil // the size stands last (RFC 1952, 2.3.1)
 }
 
 // encode picks the smallest form the browser takes.

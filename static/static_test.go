@@ -1,12 +1,14 @@
 package static_test
 
 import (
+	"bytes"
 	"compress/gzip"
 	"io"
 	"math"
 	"net/http"
 	"net/http/httptest"
 	"os"
+	"path/filepath"
 	"regexp"
 	"strconv"
 	"strings"
@@ -90,18 +92,36 @@ func TestNotModified(t *testing.T) {
 	}
 }
 
-func TestGzipHoldsTheSame(t *testing.T) {
-	plain, err := io.ReadAll(get(t, "GET", static.URL("app.js")).Body)
-	if err != nil {
-		t.Fatal(err)
+// TestEveryFormHoldsTheSame: what the build made is served as it is, whatever a browser takes.
+func TestEveryFormHoldsTheSame(t *testing.T) {
+	files, err := filepath.Glob("dist/*")
+	if err != nil || len(files) < 5 {
+		t.Fatalf("%d files: %v", len(files), err)
 	}
-	z, err := gzip.NewReader(get(t, "GET", static.URL("app.js"), "Accept-Encoding", "gzip").Body)
-	if err != nil {
-		t.Fatal(err)
-	}
-	unpacked, err := io.ReadAll(z)
-	if err != nil || string(unpacked) != string(plain) {
-		t.Errorf("gzip holds something else (%v)", err)
+	for _, file := range files {
+		if ext := filepath.Ext(file); ext == ".gz" || ext == ".br" {
+			continue
+		}
+		want, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		path := static.Prefix + filepath.Base(file)
+		plain, err := io.ReadAll(get(t, "GET", path).Body)
+		if err != nil || !bytes.Equal(plain, want) {
+			t.Errorf("%s: %d bytes of %d (%v)", path, len(plain), len(want), err)
+		}
+		packed := get(t, "GET", path, "Accept-Encoding", "gzip")
+		if packed.Header.Get("Content-Encoding") == "" {
+			continue
+		}
+		z, err := gzip.NewReader(packed.Body)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got, err := io.ReadAll(z); err != nil || !bytes.Equal(got, want) {
+			t.Errorf("%s as gzip: %d bytes of %d (%v)", path, len(got), len(want), err)
+		}
 	}
 }
 

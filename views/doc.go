@@ -11,6 +11,9 @@
 // written as they stand: they must come from package markdown. Times are shown in the zone
 // they carry.
 //
+// A large component that several places show is marked //go:noinline: a template is a closure, and the compiler would give each of
+// those places a copy of its whole markup.
+//
 // # Document contract
 //
 // Ids are fixed; the event stream and app.js rely on them. <short> is

@@ -1,10 +1,12 @@
 // Package licences holds the licences of everything of others that is in the binary: the modules that cmd/ash is built of, on any
 // platform it is built for, and the scripts, styles, icons and fonts of the pages. Their texts are embedded.
 //
-// licences.json is made from the module graph by gen; go generate makes it anew, with nothing but Go and the module cache.
+// licences.json.gz is made from the module graph by gen; go generate makes it anew, with nothing but Go and the module cache.
 package licences
 
 import (
+	"bytes"
+	"compress/gzip"
 	_ "embed"
 	"encoding/json"
 	"fmt"
@@ -12,7 +14,9 @@ import (
 
 //go:generate go run ./gen
 
-//go:embed licences.json
+// embedded is a List as JSON, packed: it is read when its page is.
+//
+//go:embed licences.json.gz
 var embedded []byte
 
 // Work is something of others.
@@ -33,7 +37,11 @@ type List struct {
 // All reads the embedded list. It fails only on a file that was not made by gen.
 func All() (List, error) {
 	var l List
-	if err := json.Unmarshal(embedded, &l); err != nil {
+	r, err := gzip.NewReader(bytes.NewReader(embedded))
+	if err == nil {
+		err = json.NewDecoder(r).Decode(&l)
+	}
+	if err != nil {
 		return List{}, fmt.Errorf("read embedded licences: %w", err)
 	}
 	return l, nil

@@ -1,8 +1,10 @@
 package markdown
 
 import (
+	"archive/zip"
 	"bytes"
-	"embed"
+	_ "embed"
+	"fmt"
 	"log/slog"
 	"strings"
 	"sync"
@@ -10,8 +12,12 @@ import (
 	"github.com/alecthomas/chroma/v2"
 )
 
-//go:embed lexers/*.xml
-var lexerFiles embed.FS
+//go:generate go run ./gen
+
+// lexersZip holds the files of the folder lexers.
+//
+//go:embed lexers.zip
+var lexersZip []byte
 
 // Bounds on highlighting: a lexer's regular expressions pass some hundred kilobytes a second, and slow down on long lines.
 const (
@@ -36,7 +42,7 @@ func newRegistry() *chroma.LexerRegistry {
 	registry := chroma.NewLexerRegistry()
 	for _, l := range languages {
 		names := strings.Fields(l.names)
-		lexer := &lazyLexer{file: "lexers/" + l.file + ".xml", config: &chroma.Config{Name: names[0], Aliases: names}}
+		lexer := &lazyLexer{file: l.file + ".xml", config: &chroma.Config{Name: names[0], Aliases: names}}
 		registry.Register(lexer)
 	}
 	return registry
@@ -57,15 +63,25 @@ func (l *lazyLexer) Config() *chroma.Config { return l.config }
 
 // Tokenise implements chroma.Lexer.
 func (l *lazyLexer) Tokenise(o *chroma.TokeniseOptions, text string) (chroma.Iterator, error) {
-	l.once.Do(func() {
-		if l.lexer, l.err = chroma.NewXMLLexer(lexerFiles, l.file); l.err == nil {
-			l.lexer.SetRegistry(l.registry)
-		}
-	})
+	l.once.Do(func() { l.lexer, l.err = l.load() })
 	if l.err != nil {
 		return nil, l.err
 	}
 	return l.lexer.Tokenise(o, text)
+}
+
+// load reads the lexer's definition.
+func (l *lazyLexer) load() (*chroma.RegexLexer, error) {
+	files, err := zip.NewReader(bytes.NewReader(lexersZip), int64(len(lexersZip)))
+	if err != nil {
+		return nil, fmt.Errorf("open embedded lexers: %w", err)
+	}
+	lexer, err := chroma.NewXMLLexer(files, l.file)
+	if err != nil {
+		return nil, err
+	}
+	lexer.SetRegistry(l.registry)
+	return lexer, nil
 }
 
 // SetRegistry implements chroma.Lexer.

@@ -1,9 +1,10 @@
-// Command gen makes licences.json: the licences of all modules that cmd/ash is built of, as the module graph has them, of the Go
+// Command gen makes licences.json.gz: the licences of all modules that cmd/ash is built of, as the module graph has them, of the Go
 // standard library, and of what static/vendor holds. It runs in static/licences, by go generate.
 package main
 
 import (
 	"bytes"
+	"compress/gzip"
 	"context"
 	"encoding/json"
 	"errors"
@@ -22,6 +23,11 @@ import (
 // targets are the platforms that Ash is built for.
 var targets = []string{"linux/amd64", "linux/arm64", "darwin/amd64", "darwin/arm64", "windows/amd64"}
 
+// sources are modules of which something is embedded, though no code of theirs is linked.
+var sources = []string{
+	"github.com/zricethezav/gitleaks/v8", // agent/guard/leakrules.go
+}
+
 // licenceFile is what licences, notices and grants are called.
 var licenceFile = regexp.MustCompile(`(?i)^(licen[cs]e|copying|notice|patents|copyright|unlicense)([-_.].*)?$`)
 
@@ -39,7 +45,7 @@ func run() error {
 			return err
 		}
 	}
-	if err := errors.Join(addToolchain(found), addVendored(found, "../vendor")); err != nil {
+	if err := errors.Join(addSources(found), addToolchain(found), addVendored(found, "../vendor")); err != nil {
 		return err
 	}
 	list, err := compile(found)
@@ -47,13 +53,17 @@ func run() error {
 		return err
 	}
 	var b bytes.Buffer
-	e := json.NewEncoder(&b)
-	e.SetEscapeHTML(false)
-	e.SetIndent("", " ")
-	if err := e.Encode(list); err != nil {
+	packed, err := gzip.NewWriterLevel(&b, gzip.BestCompression)
+	if err != nil {
 		return err
 	}
-	return os.WriteFile("licences.json", b.Bytes(), 0o644) //nolint:gosec // part of the source
+	e := json.NewEncoder(packed)
+	e.SetEscapeHTML(false)
+	e.SetIndent("", " ")
+	if err := errors.Join(e.Encode(list), packed.Close()); err != nil {
+		return err
+	}
+	return os.WriteFile("licences.json.gz", b.Bytes(), 0o644) //nolint:gosec // part of the source
 }
 
 // work is a licences.Work with the files of its texts.
@@ -104,6 +114,22 @@ func addModules(found map[string]*work, target string) error {
 			}
 		}
 	}
+}
+
+func addSources(found map[string]*work) error {
+	for _, path := range sources {
+		out, err := exec.CommandContext(context.Background(), "go", "list", "-m", "-f", "{{.Version}}\n{{.Dir}}", path).Output()
+		if err != nil {
+			return fmt.Errorf("go list of %s: %w", path, err)
+		}
+		version, dir, _ := strings.Cut(strings.TrimSpace(string(out)), "\n")
+		w := &work{Work: licences.Work{Name: path, Version: version, Use: "module"}, files: map[string]bool{}}
+		found[path] = w
+		if err := w.addFolder(dir); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // addFolder adds the licences that lie in a folder.
