@@ -4,6 +4,7 @@ import (
 	"context"
 	"net/http"
 	"slices"
+	"sort"
 	"strings"
 	"time"
 
@@ -315,7 +316,7 @@ func (h *Models) providers() []pages.Provider {
 		return len(blocks)
 	}
 	status := h.Providers.Status()
-	slices.SortStableFunc(status, func(a, b llm.Status) int { return rank(a) - rank(b) })
+	sort.SliceStable(status, func(i, j int) bool { return rank(status[i]) < rank(status[j]) })
 	fixedOrder := now.Origin("models.order").Fixed()
 	var out []pages.Provider
 	for _, s := range status {

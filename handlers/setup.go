@@ -1,13 +1,13 @@
 package handlers
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"io/fs"
 	"net/http"
 	"os"
 	"slices"
+	"sort"
 	"strconv"
 	"strings"
 	"time"
@@ -240,7 +240,7 @@ func (h *Setup) discover(ctx context.Context) []pages.FoundModel {
 func suggest(models []agent.ModelInfo) string {
 	known := slices.DeleteFunc(slices.Clone(models), func(m agent.ModelInfo) bool { return m.Title == "" || !m.Tools })
 	if len(known) > 0 {
-		slices.SortStableFunc(known, func(a, b agent.ModelInfo) int { return cmp.Compare(a.Price.Output, b.Price.Output) })
+		sort.SliceStable(known, func(i, j int) bool { return known[i].Price.Output < known[j].Price.Output })
 		return known[len(known)/2].Ref.Name
 	}
 	i := slices.IndexFunc(models, func(m agent.ModelInfo) bool { return !strings.Contains(strings.ToLower(m.Ref.Name), "embed") })

@@ -2,6 +2,7 @@ package handlers
 
 import (
 	"bytes"
+	"maps"
 	"net/http"
 	"net/url"
 	"slices"
@@ -207,10 +208,10 @@ func knownHosts(c config.Config, name string) []string {
 // configured returns the providers that the settings name, sorted by name.
 func configured(c config.Config) []llm.Settings {
 	var out []llm.Settings
-	for name, p := range c.Providers {
+	for _, name := range slices.Sorted(maps.Keys(c.Providers)) {
+		p := c.Providers[name]
 		out = append(out, llm.Settings{Name: name, Kind: kindOf(name, p), BaseURL: p.BaseURL})
 	}
-	slices.SortFunc(out, func(a, b llm.Settings) int { return strings.Compare(a.Name, b.Name) })
 	return out
 }
 

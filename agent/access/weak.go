@@ -3,19 +3,22 @@ package access
 import (
 	"slices"
 	"strings"
+	"sync"
 	"unicode"
 	"unicode/utf8"
 )
 
 // often are words that lists of leaked passwords begin with, in lower case and without what people add to them.
 // A passphrase that is one of them, with digits and signs around it, is no secret.
-var often = strings.Fields(`
+var often = sync.OnceValue(func() []string {
+	return strings.Fields(`
 password passwort passw0rd p@ssword p@ssw0rd motdepasse contraseña contrasena senha parola wachtwoord kennwort haslo
 qwerty qwertz azerty qwertyui qwertyuiop qwertzuiop azertyuiop asdfghjk asdfghjkl asdfasdf zxcvbnm yxcvbnm qazwsx qazwsxedc 1q2w3e4r 1q2w3e4r5t 1qaz2wsx q1w2e3r4
 letmein welcome willkommen bienvenue iloveyou iloveu ichliebedich jetaime trustno admin administrator root user guest login master superman batman
 football baseball basketball fussball soccer hockey monkey dragon shadow sunshine princess prinzessin michael jennifer jessica charlie jordan
 starwars pokemon computer internet samsung google facebook whatever freedom secret geheim hallo hello killer tigger summer sommer winter spring autumn
 changeme default testtest test access ashash ash assistant homeassistant localhost example sample temp temporary`)
+})
 
 // weakness says in plain words what is wrong with a passphrase; "" for nothing that is plain to see.
 func weakness(text string) string {
@@ -83,16 +86,16 @@ func common(text string) bool {
 	leet := strings.NewReplacer("0", "o", "1", "l", "3", "e", "4", "a", "5", "s", "7", "t", "@", "a", "$", "s", "!", "i")
 	core := strings.TrimFunc(text, func(r rune) bool { return !unicode.IsLetter(r) })
 	for _, form := range []string{text, leet.Replace(text), leet.Replace(core)} {
-		if slices.Contains(often, strings.TrimSpace(form)) || slices.Contains(often, letters(form)) {
+		if slices.Contains(often(), strings.TrimSpace(form)) || slices.Contains(often(), letters(form)) {
 			return true
 		}
 		rest := letters(form)
 		for len(rest) > 0 {
-			i := slices.IndexFunc(often, func(w string) bool { return len(w) >= 4 && strings.HasPrefix(rest, w) })
+			i := slices.IndexFunc(often(), func(w string) bool { return len(w) >= 4 && strings.HasPrefix(rest, w) })
 			if i < 0 {
 				break
 			}
-			rest = rest[len(often[i]):]
+			rest = rest[len(often()[i]):]
 		}
 		if rest == "" && letters(form) != "" {
 			return true

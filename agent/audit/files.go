@@ -4,7 +4,7 @@ import (
 	"context"
 	"fmt"
 	"path/filepath"
-	"slices"
+	"sort"
 	"time"
 )
 
@@ -84,7 +84,7 @@ func (s Strays) Run(ctx context.Context, report func(Finding)) (string, error) {
 		report(Finding{Severity: Low, Text: "A temporary file was left behind: " + name + ".", Place: x.Path, Remedy: "It may hold what was deleted elsewhere.",
 			Fix: &Fix{Act: ActRemove, Target: x.Path, Words: "Remove " + name}})
 	}
-	slices.SortFunc(copies, func(a, b Stray) int { return b.Made.Compare(a.Made) })
+	sort.Slice(copies, func(i, j int) bool { return copies[i].Made.After(copies[j].Made) })
 	for i, x := range copies {
 		if i < copiesKept || s.Now().Sub(x.Made) < copyRests {
 			continue

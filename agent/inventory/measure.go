@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"sort"
 	"strings"
 	"time"
 
@@ -144,7 +145,7 @@ func (h Home) Snapshots() ([]Snapshot, error) {
 		}
 		out = append(out, Snapshot{Name: e.Name(), Bytes: info.Size(), Made: made(e.Name(), info.ModTime())})
 	}
-	slices.SortFunc(out, func(a, b Snapshot) int { return b.Made.Compare(a.Made) })
+	sort.Slice(out, func(i, j int) bool { return out[i].Made.After(out[j].Made) })
 	return out, nil
 }
 

@@ -1,9 +1,9 @@
 package llm
 
 import (
-	"cmp"
 	"context"
 	"slices"
+	"sort"
 	"sync"
 	"time"
 
@@ -47,7 +47,7 @@ func (p *Providers) list(ctx context.Context, one *provider, limit time.Duration
 	for _, m := range models {
 		out = append(out, p.catalog.describe(one.settings, m.Ref.Name, m))
 	}
-	slices.SortFunc(out, func(a, b agent.ModelInfo) int { return cmp.Compare(a.Ref.Name, b.Ref.Name) })
+	sort.Slice(out, func(i, j int) bool { return out[i].Ref.Name < out[j].Ref.Name })
 	return out, nil
 }
 

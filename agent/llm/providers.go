@@ -1,12 +1,12 @@
 package llm
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"log/slog"
 	"maps"
 	"slices"
+	"sort"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -250,7 +250,7 @@ func (p *Providers) Status() []Status {
 	for _, one := range p.current.Load().providers {
 		out = append(out, Status{Settings: one.settings, Vendor: one.settings.Vendor(), Key: p.keys.Origin(one.settings)})
 	}
-	slices.SortFunc(out, func(a, b Status) int { return cmp.Compare(a.Settings.Name, b.Settings.Name) })
+	sort.Slice(out, func(i, j int) bool { return out[i].Settings.Name < out[j].Settings.Name })
 	return out
 }
 

@@ -9,6 +9,7 @@ import (
 	"net/url"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"ash/agent"
@@ -81,7 +82,9 @@ type Vendor struct {
 
 // vendors lists the known providers. The addresses and variable names are those of each
 // vendor's documentation.
-func vendors() []Vendor {
+//
+// They are asked for several times in a turn, and never changed.
+var vendors = sync.OnceValue(func() []Vendor {
 	return []Vendor{
 		{Kind: "anthropic", Title: "Anthropic", Dialect: "anthropic", BaseURL: "https://api.anthropic.com", KeyEnv: []string{"ANTHROPIC_API_KEY"}, NeedKey: true, KeyPage: "https://console.anthropic.com/settings/keys"},
 		{Kind: "openai", Title: "OpenAI", Dialect: "openai", BaseURL: "https://api.openai.com/v1", KeyEnv: []string{"OPENAI_API_KEY"}, NeedKey: true, KeyPage: "https://platform.openai.com/api-keys"},
@@ -102,10 +105,21 @@ func vendors() []Vendor {
 		{Kind: "vllm", Title: "vLLM", Dialect: "openai", BaseURL: "http://127.0.0.1:8000/v1", KeyEnv: []string{"VLLM_API_KEY"}, Local: true},
 		{Kind: "offline", Title: "Offline", Dialect: "offline", Local: true},
 	}
-}
+})
+
+// ownHosts are the hosts of the vendors that are not on this machine, in lower case, and whose each is: an index of vendors.
+var ownHosts = sync.OnceValue(func() map[string]int {
+	hosts := map[string]int{}
+	for i, v := range vendors() {
+		if own, err := url.Parse(v.BaseURL); err == nil && own.Host != "" && !v.Local {
+			hosts[strings.ToLower(own.Host)] = i
+		}
+	}
+	return hosts
+})
 
 // Vendors returns the known providers, in the order a person would look for them.
-func Vendors() []Vendor { return vendors() }
+func Vendors() []Vendor { return slices.Clone(vendors()) }
 
 // VendorOf finds a vendor by its kind. An unknown kind is a dialect spoken at an address the person gave.
 func VendorOf(kind string) (Vendor, bool) {
@@ -124,12 +138,11 @@ func vendorAt(baseURL string) (Vendor, bool) {
 	if err != nil || u.Host == "" {
 		return Vendor{}, false
 	}
-	for _, v := range vendors() {
-		if own, err := url.Parse(v.BaseURL); err == nil && !v.Local && strings.EqualFold(own.Host, u.Host) {
-			return v, true
-		}
+	i, ok := ownHosts()[strings.ToLower(u.Host)]
+	if !ok {
+		return Vendor{}, false
 	}
-	return Vendor{}, false
+	return vendors()[i], true
 }
 
 // Vendor returns who s speaks to: by address first, by kind otherwise. A server at an address of its

@@ -1,6 +1,9 @@
 package memory
 
-import "strings"
+import (
+	"strings"
+	"sync"
+)
 
 // grammar are words that say nothing by themselves, folded: English, German, French and Spanish.
 var grammar = setOf(`
@@ -31,10 +34,13 @@ var commonStems = setOf(`
 	year years yesterday
 `, stem)
 
-func setOf(words string, as func(string) string) map[string]struct{} {
-	set := map[string]struct{}{}
-	for _, w := range strings.Fields(words) {
-		set[as(w)] = struct{}{}
-	}
-	return set
+// setOf is the set of some words, each as it says, made when it is first asked for.
+func setOf(words string, as func(string) string) func() map[string]struct{} {
+	return sync.OnceValue(func() map[string]struct{} {
+		set := map[string]struct{}{}
+		for _, w := range strings.Fields(words) {
+			set[as(w)] = struct{}{}
+		}
+		return set
+	})
 }

@@ -89,9 +89,9 @@ func readWord(s string, first bool) []word {
 	}
 	w := word{stem: stem(folded)}
 	w.named = strings.ContainsFunc(s, unicode.IsNumber) || !first && unicode.IsUpper(runes[0]) && len(runes) > 1
-	_, w.isSelf = selfWords[folded]
-	_, w.nothing = grammar[folded]
-	_, w.common = commonStems[w.stem]
+	_, w.isSelf = selfWords()[folded]
+	_, w.nothing = grammar()[folded]
+	_, w.common = commonStems()[w.stem]
 	return []word{w}
 }
 

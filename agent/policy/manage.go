@@ -2,7 +2,6 @@ package policy
 
 import (
 	"context"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -12,8 +11,10 @@ import (
 // Rules returns every rule, oldest first.
 func (p *Policy) Rules(ctx context.Context) ([]Rule, error) { return p.options.Rules.AllRules(ctx) }
 
-// toolName is how tools are named; longer names are nobody's.
-var toolName = regexp.MustCompile(`^[a-z][a-z0-9_]{0,63}$`)
+// toolName reports whether a tool may be named so; longer names are nobody's.
+func toolName(s string) bool {
+	return s != "" && len(s) <= 64 && 'a' <= s[0] && s[0] <= 'z' && strings.Trim(s, "abcdefghijklmnopqrstuvwxyz0123456789_") == ""
+}
 
 // Set stores a rule that the person makes on a page. Sources are not taken: only an approval in view of sources gives a grant
 // (Permit). CodeInvalid for a rule that cannot be read.
@@ -22,7 +23,7 @@ func (p *Policy) Set(ctx context.Context, r Rule) (Rule, error) {
 	if err != nil {
 		return Rule{}, err
 	}
-	if !toolName.MatchString(r.Tool) && (r.Tool != AnyTool || m.kind == matchTool || m.kind == matchRun) {
+	if !toolName(r.Tool) && (r.Tool != AnyTool || m.kind == matchTool || m.kind == matchRun) {
 		return Rule{}, agent.Errorf(agent.CodeInvalid, "%q is not the name of a tool.", agent.Clip(r.Tool, 64))
 	}
 	if r.Verdict == agent.Allow && m.more && len(m.words) < 2 {

@@ -3,6 +3,7 @@ package policy
 import (
 	"slices"
 	"strings"
+	"sync"
 	"unicode"
 
 	"ash/agent"
@@ -93,7 +94,7 @@ func sentences(line string) []string {
 
 // asksToKeep reports whether a question asks for something to be kept: "could you remember that …?"
 func asksToKeep(sentence string) bool {
-	return slices.ContainsFunc(wordsOf(sentence), func(w string) bool { return keeping[w] })
+	return slices.ContainsFunc(wordsOf(sentence), func(w string) bool { return keeping()[w] })
 }
 
 // says reports whether sentences say a piece: together they have each of its words that mean something, and those that lend one
@@ -101,7 +102,7 @@ func asksToKeep(sentence string) bool {
 func says(line []string, piece string) bool {
 	want := map[string]bool{} // false: not found yet
 	for _, w := range wordsOf(piece) {
-		if !turning[w] {
+		if !turning()[w] {
 			want[w] = false
 		}
 	}
@@ -112,7 +113,7 @@ func says(line []string, piece string) bool {
 	for _, sentence := range line {
 		lends := false
 		for _, w := range wordsOf(sentence) {
-			if _, ok := want[w]; ok && !negation[w] {
+			if _, ok := want[w]; ok && !negation()[w] {
 				want[w], lends = true, true
 			}
 		}
@@ -120,7 +121,7 @@ func says(line []string, piece string) bool {
 			return false
 		}
 		if denies && lends {
-			for w := range negation {
+			for w := range negation() {
 				if _, ok := want[w]; ok {
 					want[w] = true // how it is denied may differ: "don't", "do not"
 				}
@@ -128,7 +129,7 @@ func says(line []string, piece string) bool {
 		}
 	}
 	for w, found := range want {
-		if !found && (!denies || !negation[w]) {
+		if !found && (!denies || !negation()[w]) {
 			return false
 		}
 	}
@@ -137,12 +138,12 @@ func says(line []string, piece string) bool {
 
 // denying reports whether a sentence denies something. Asking not to forget denies nothing.
 func denying(sentence string) bool {
-	if first, rest, ok := strings.Cut(sentence, ","); ok && interjection[strings.ToLower(strings.TrimSpace(first))] {
+	if first, rest, ok := strings.Cut(sentence, ","); ok && interjection()[strings.ToLower(strings.TrimSpace(first))] {
 		sentence = rest // "No, my sister is …"
 	}
 	words := wordsOf(sentence)
 	for i, w := range words {
-		if !negation[w] {
+		if !negation()[w] {
 			continue
 		}
 		if next := i + 1; next < len(words) && (words[next] == "forget" || words[next] == "vergessen") || i > 0 && words[i-1] == "vergiss" {
@@ -175,10 +176,13 @@ var interjection = wordSet(`no nope nein nö`)
 // keeping are words that ask for something to be kept: English and German.
 var keeping = wordSet(`remember note keep memorize memorise forget merk merke merken merkst notiere notieren behalte behalten vergessen`)
 
-func wordSet(list string) map[string]bool {
-	out := map[string]bool{}
-	for _, w := range strings.Fields(list) {
-		out[w] = true
-	}
-	return out
+// wordSet is the set of the words in a list, made when it is first asked for.
+func wordSet(list string) func() map[string]bool {
+	return sync.OnceValue(func() map[string]bool {
+		out := map[string]bool{}
+		for _, w := range strings.Fields(list) {
+			out[w] = true
+		}
+		return out
+	})
 }

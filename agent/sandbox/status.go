@@ -5,6 +5,7 @@ import (
 	"context"
 	"runtime"
 	"slices"
+	"sort"
 	"strings"
 	"time"
 
@@ -124,7 +125,7 @@ func (s *Sandbox) bubbles() (list []Container) {
 		}
 		list = append(list, Container{Thread: j.Thread, Use: use, State: "running", Busy: true, Own: true, Created: r.since})
 	}
-	slices.SortFunc(list, func(a, b Container) int { return a.Created.Compare(b.Created) })
+	sort.Slice(list, func(i, j int) bool { return list[i].Created.Before(list[j].Created) })
 	return list
 }
 
@@ -173,8 +174,9 @@ func (d *docker) describe(ctx context.Context, s Settings, st *Status) {
 			Busy: busy[c.ID], Own: c.Labels[labelBoot] == d.boot, Created: time.Unix(c.Created, 0).UTC(),
 		})
 	}
-	slices.SortFunc(st.Containers, func(a, b Container) int { // Docker's list knows seconds
-		return cmp.Or(a.Created.Compare(b.Created), cmp.Compare(a.Thread, b.Thread))
+	sort.Slice(st.Containers, func(i, j int) bool { // Docker's list knows seconds
+		a, b := st.Containers[i], st.Containers[j]
+		return cmp.Or(a.Created.Compare(b.Created), cmp.Compare(a.Thread, b.Thread)) < 0
 	})
 }
 

@@ -3,7 +3,7 @@ package spend
 import (
 	"cmp"
 	"context"
-	"slices"
+	"sort"
 	"time"
 
 	"ash/agent"
@@ -142,10 +142,14 @@ func reportOf(days []Day, byPurpose, byModel, byThread []Row) Report {
 			out.Purposes = append(out.Purposes, PurposeSum{p, s})
 		}
 	}
-	slices.SortFunc(out.Models, func(a, b ModelSum) int {
-		return cmp.Or(dearer(a.Sum, b.Sum), cmp.Compare(a.Model.String(), b.Model.String()))
+	sort.Slice(out.Models, func(i, j int) bool {
+		a, b := out.Models[i], out.Models[j]
+		return cmp.Or(dearer(a.Sum, b.Sum), cmp.Compare(a.Model.String(), b.Model.String())) < 0
 	})
-	slices.SortFunc(out.Threads, func(a, b ThreadSum) int { return cmp.Or(dearer(a.Sum, b.Sum), cmp.Compare(a.Thread, b.Thread)) })
+	sort.Slice(out.Threads, func(i, j int) bool {
+		a, b := out.Threads[i], out.Threads[j]
+		return cmp.Or(dearer(a.Sum, b.Sum), cmp.Compare(a.Thread, b.Thread)) < 0
+	})
 	return out
 }
 

@@ -7,6 +7,7 @@ import (
 	"reflect"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/google/jsonschema-go/jsonschema"
 
@@ -16,27 +17,40 @@ import (
 // MaxArguments bounds the arguments of a call, in bytes of JSON.
 const MaxArguments = 2 << 20
 
-// arguments derives the schema of A and reads calls by it.
+// arguments derives the schema of A and reads calls by it. Both are made when they are first needed: a start needs neither.
 type arguments[A any] struct {
-	schema   json.RawMessage
-	resolved *jsonschema.Resolved
+	schema   func() json.RawMessage
+	resolved func() *jsonschema.Resolved
 }
 
+// newArguments promises both.
 func newArguments[A any]() arguments[A] {
+	return arguments[A]{
+		schema: sync.OnceValue(func() json.RawMessage {
+			raw, err := json.Marshal(schemaOf[A]())
+			if err != nil {
+				panic(fmt.Sprintf("tool: schema of %v: %v", reflect.TypeFor[A](), err))
+			}
+			return raw
+		}),
+		resolved: sync.OnceValue(func() *jsonschema.Resolved {
+			resolved, err := schemaOf[A]().Resolve(nil)
+			if err != nil {
+				panic(fmt.Sprintf("tool: schema of %v: %v", reflect.TypeFor[A](), err))
+			}
+			return resolved
+		}),
+	}
+}
+
+// schemaOf makes the schema of A. It panics when there is none: a mistake in the program.
+func schemaOf[A any]() *jsonschema.Schema {
 	s, err := jsonschema.For[A](nil)
 	if err != nil {
 		panic(fmt.Sprintf("tool: no schema of %v: %v", reflect.TypeFor[A](), err))
 	}
 	plainTypes(s)
-	raw, err := json.Marshal(s)
-	if err != nil {
-		panic(fmt.Sprintf("tool: schema of %v: %v", reflect.TypeFor[A](), err))
-	}
-	resolved, err := s.Resolve(nil)
-	if err != nil {
-		panic(fmt.Sprintf("tool: schema of %v: %v", reflect.TypeFor[A](), err))
-	}
-	return arguments[A]{schema: raw, resolved: resolved}
+	return s
 }
 
 // plainTypes takes "or null" out of a schema: parse drops nulls anyway, and some providers refuse a list of types.
@@ -69,7 +83,7 @@ func (a arguments[A]) parse(raw json.RawMessage) (A, error) {
 		return out, a.wrong("they are not a JSON object")
 	}
 	dropNulls(object)
-	if err := a.resolved.Validate(instance); err != nil {
+	if err := a.resolved().Validate(instance); err != nil {
 		return out, a.wrong(plain(err))
 	}
 	tidy, err := json.Marshal(object)
@@ -102,7 +116,7 @@ func dropNulls(value any) {
 }
 
 func (a arguments[A]) wrong(why string) error {
-	return agent.Errorf(agent.CodeInvalid, "The arguments do not fit this tool: %s. Send an object like its schema: %s", why, a.schema)
+	return agent.Errorf(agent.CodeInvalid, "The arguments do not fit this tool: %s. Send an object like its schema: %s", why, a.schema())
 }
 
 // plain makes the validator's words fit for a model: the innermost reason, without the path through the schema.

@@ -74,7 +74,8 @@ type Handler[A any] interface {
 }
 
 // Define makes a Tool of its definition and its handler. Fields of A bear `json` and `jsonschema` tags (the latter is
-// the description the model reads); a field without omitempty is required. It panics when A has no schema: a mistake in the program.
+// the description the model reads); a field without omitempty is required. When A has no schema, a mistake in the program,
+// the tool panics as soon as its schema is asked for.
 func Define[A any](d Definition, h Handler[A]) Tool {
 	return &defined[A]{definition: d, handler: h, arguments: newArguments[A]()}
 }
@@ -87,7 +88,7 @@ type defined[A any] struct {
 
 func (t *defined[A]) Definition() Definition { return t.definition }
 
-func (t *defined[A]) Schema() json.RawMessage { return t.arguments.schema }
+func (t *defined[A]) Schema() json.RawMessage { return t.arguments.schema() }
 
 func (t *defined[A]) Plan(ctx context.Context, env Env, raw json.RawMessage) (Plan, error) {
 	a, err := t.arguments.parse(raw)

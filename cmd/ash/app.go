@@ -89,6 +89,7 @@ type app struct {
 	reach     func(netip.AddrPort) bool // tests only: see material
 	quit      context.CancelFunc        // ends the server; nil when there is none
 	stopping  context.CancelFunc        // ends what runs beside: ledger, watching of the config file
+	settling  *settling                 // when the start is over
 	beside    sync.WaitGroup
 	closing   []func() // ends what the doors began in the background
 }
@@ -98,7 +99,7 @@ type app struct {
 // quiet keeps everything but errors out of the log, for commands that talk on standard error themselves. Tests set up
 // more.
 func openApp(ctx context.Context, home string, overrides []config.Override, quiet bool, setUp ...func(*app)) (_ *app, err error) {
-	a := &app{home: home, started: time.Now(), ring: newKeyring(), ringOff: make(chan struct{}, 1)}
+	a := &app{home: home, started: time.Now(), settling: newSettling(), ring: newKeyring(), ringOff: make(chan struct{}, 1)}
 	for _, f := range setUp {
 		f(a)
 	}
@@ -144,6 +145,7 @@ func openApp(ctx context.Context, home string, overrides []config.Override, quie
 		return nil, err
 	}
 	a.start()
+	a.settling.putOff()
 	return a, nil
 }
 
@@ -178,7 +180,7 @@ func (a *app) start() {
 	a.embedder = make(chan struct{}, 1)
 	a.mind = newMind(a.store, a.owner.ID, func() config.Config { return a.config.Current().Config() }, a.log)
 	a.mind.proposed = func() { a.feed.Publish(agent.Envelope{Event: agent.MemoryEvent{Waiting: true}}) }
-	a.mind.openNotes(ctx)
+	a.mind.openNotes(ctx, a.settling)
 	a.sizes = newSizes(a.store, a.log)
 	helping := &helpers{store: a.store, feed: a.feed}
 	secrets := &secretValues{vault: a.vault}
@@ -207,13 +209,10 @@ func (a *app) start() {
 		a.log.Warn("helpers that nobody waits for any more were stopped", "helpers", n, "error", err)
 	}
 	a.beside.Go(func() { a.keepLedger(ctx) })
-	a.beside.Go(func() { a.keepUp(ctx) })
 	a.beside.Go(func() { a.tidy(ctx) })
-	a.beside.Go(func() { a.keepMind(ctx) })
 	a.beside.Go(func() { a.takeUp(ctx) })
 	a.beside.Go(func() { a.sizes.run(ctx) })
 	a.beside.Go(func() { a.learnOn(ctx) })
-	a.beside.Go(func() { a.useEmbedder(ctx) })
 	a.beside.Go(func() { a.minders(ctx) })
 	a.beside.Go(func() { a.watchVault(ctx) })
 	a.beside.Go(func() { a.unlockByItself(ctx) })
@@ -225,6 +224,9 @@ func (a *app) start() {
 			}
 		})
 	})
+	a.later(ctx, a.keepUp)
+	a.later(ctx, a.keepMind)
+	a.later(ctx, a.useEmbedder)
 	a.config.Subscribe(func(was, now *config.Snapshot) {
 		defer a.ringSwitched(was, now)
 		defer a.embedderStirred() // when the providers are as they are to be

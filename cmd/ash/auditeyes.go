@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"sort"
 	"strings"
 	"time"
 
@@ -225,7 +226,7 @@ func identityTrees(c config.Config) []audit.Tree {
 	for file, slug := range map[string]string{"SOUL.md": "soul", "USER.md": "user", "TOOLS.md": "tools"} {
 		out = append(out, audit.Tree{Path: filepath.Join(c.Workspace.Path, file), Name: "workspace/" + file, Kind: audit.KindIdentity, Link: func(string) string { return "/identity/" + slug }})
 	}
-	slices.SortFunc(out, func(x, y audit.Tree) int { return strings.Compare(x.Path, y.Path) })
+	sort.Slice(out, func(i, j int) bool { return out[i].Path < out[j].Path })
 	return out
 }
 

@@ -139,10 +139,12 @@ func checkRestored(t *testing.T, home, token string) {
 		t.Error("the token's hash or hint lies in the archive's database")
 	}
 	p := serving(t, home)
+	marks := strings.NewReplacer("<mark>", "", "</mark>", "")
 	for path, words := range map[string]string{
 		"/search?q=rose": "Which rose is it?", "/memory/notes/file?path=roses.md": "Prune in March", "/settings/tokens": "no program can use the API", "/vault": "locked",
 	} {
-		if page := p.get(path); !strings.Contains(page, words) {
+		page := marks.Replace(p.get(path)) // a title made by the model leaves the words to the passage, which marks what was looked for
+		if !strings.Contains(page, words) {
 			t.Errorf("%s does not say %q", path, words)
 		}
 	}

@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"sort"
 	"strings"
 	"time"
 
@@ -251,7 +252,7 @@ func (e *eyes) providerChecks(look lookAt) []doctor.Check {
 		return i
 	}
 	list := slices.DeleteFunc(e.providers.Status(), func(s llm.Status) bool { return s.Vendor.Dialect == "offline" })
-	slices.SortStableFunc(list, func(a, b llm.Status) int { return rank(a) - rank(b) })
+	sort.SliceStable(list, func(i, j int) bool { return rank(list[i]) < rank(list[j]) })
 	out := make([]doctor.Check, 0, len(list))
 	for _, s := range list {
 		out = append(out, e.provider(s, order, look))

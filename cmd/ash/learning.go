@@ -204,7 +204,7 @@ const tidyRound = 10 * time.Minute
 // learnOn learns from conversations that rest, until ctx ends.
 func (a *app) learnOn(ctx context.Context) {
 	l := a.newLearner()
-	a.beside.Go(func() { l.Run(ctx) })
+	a.later(ctx, l.Run)
 	a.beside.Go(func() { a.consolidate(ctx, l) })
 	a.watchTurns(ctx, l)
 }

@@ -13,6 +13,7 @@ import (
 	"os"
 	"os/signal"
 	"syscall"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -36,6 +37,7 @@ func main() {
 	if len(os.Args) == 2 && os.Args[1] == pdfCommand { // a process of its own for one PDF: see pdfReader
 		os.Exit(attachment.Helper(os.Stdin, os.Stdout))
 	}
+	time.AfterFunc(startingTime, roomy())
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	code := run(ctx, os.Args[1:], os.Stdin, os.Stdout, os.Stderr)
 	stop()

@@ -11,14 +11,14 @@ import (
 	"ash/store"
 )
 
-// openNotes begins to keep the notes. Without a folder that can be used there are none, and the log says why.
-func (m *mind) openNotes(ctx context.Context) {
+// openNotes begins to keep the notes: they are looked at when the start is over. Without a folder that can be used there are none, and the log says why.
+func (m *mind) openNotes(ctx context.Context, start *settling) {
 	reads := guard.New(guard.Options{Log: m.log}) // of its own: the tools' one is made later
-	m.shelving.begin(ctx, m.shelveStale)
+	m.shelving.begin(ctx, func(ctx context.Context) (left bool) { return start.wait(ctx) && m.shelveStale(ctx) })
 	folder, err := notes.Open(ctx, m.settings().Memory.Notes, m.store, m.store, notes.Options{
 		OnChange: func(paths []string) { m.notesChanged(ctx, paths) },
 		Suspect:  func(ctx context.Context, text string) bool { return reads.Scan(ctx, guard.Memory, text).Flagged },
-		Log:      m.log,
+		Log:      m.log, After: start.over,
 	})
 	if err != nil {
 		m.log.Error("there are no notes: the folder cannot be used", "error", err)

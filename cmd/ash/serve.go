@@ -96,6 +96,7 @@ func serve(ctx context.Context, home string, overrides []config.Override, out, n
 	if err := a.lock.note(address); err != nil {
 		a.log.Warn("the lock does not say where this server is", "error", err)
 	}
+	a.settling.putOff()
 	fmt.Fprintf(out, "Ash is at %s\n", address)
 	if pages, err = a.network.serve(ctx, server, pages); err != nil {
 		return errors.Join(err, pages.Close(), socket.Close())

@@ -2,8 +2,8 @@ package main
 
 import (
 	"context"
-	"math"
 	"runtime/debug"
+	"runtime/metrics"
 	"time"
 )
 
@@ -68,23 +68,52 @@ func (a *app) purge(ctx context.Context, now time.Time) error {
 	return err
 }
 
-// tidyEvery is how often memory is looked after.
-const tidyEvery = 5 * time.Second
+const (
+	tidyEvery = 5 * time.Second // how often memory is looked after
+	calm      = 1 << 20         // bytes: what a house at rest allocates in that time is less
+	worthIt   = 1 << 20         // bytes: what was allocated since memory was last given back is at least this, or it is left alone
+)
 
 // tidy gives memory back when the house has come to rest, until ctx ends. Without it what the last turn
-// left behind would stay for minutes: nothing is collected while nothing happens.
+// left behind would stay for minutes: nothing is collected while nothing happens. The pages of the program go, too: those that
+// only a start or a turn needs are most of what a house at rest would hold.
 func (a *app) tidy(ctx context.Context) {
 	ticker := time.NewTicker(tidyEvery)
 	defer ticker.Stop()
-	for seen := uint64(math.MaxUint64); ; {
+	for rest := new(rest); ; {
 		select {
 		case <-ctx.Done():
 			return
 		case <-ticker.C:
 		}
-		if now := a.feed.Last().Seq; now != seen && a.engine.Busy() == 0 {
-			seen = now
+		if rest.come(allocated(), a.engine.Busy() > 0) {
 			debug.FreeOSMemory()
+			if n, err := giveBackPages(); err != nil {
+				a.log.Debug("the pages of the program stay in memory", "told of", n, "error", err)
+			}
+			rest.given = allocated()
 		}
 	}
+}
+
+// rest knows when the house has come to rest, by how much it allocates: the end of a turn does not tell, since what was said is
+// indexed and learned from after it, and pages, imports and rounds of upkeep leave as much behind as turns.
+type rest struct {
+	seen  uint64 // bytes allocated since the start, at the last look
+	given uint64 // the same, when memory was last given back
+}
+
+// come reports whether memory is to be given back now: nothing runs, next to nothing was allocated since the last look, and
+// there is something to give.
+func (r *rest) come(allocated uint64, busy bool) bool {
+	lately := allocated - r.seen
+	r.seen = allocated
+	return !busy && lately < calm && allocated-r.given >= worthIt
+}
+
+// allocated returns the bytes allocated since the start, collected ones included.
+func allocated() uint64 {
+	sample := []metrics.Sample{{Name: "/gc/heap/allocs:bytes"}}
+	metrics.Read(sample)
+	return sample[0].Value.Uint64()
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"testing"
 	"time"
@@ -113,6 +114,64 @@ func TestPurge(t *testing.T) {
 		}
 	}
 	must(t, a.purge(t.Context(), time.Now()))
+}
+
+// Memory is given back once for everything that happened, when it is over.
+func TestComingToRest(t *testing.T) {
+	const much, little = 20 << 20, 10 << 10
+	var r rest
+	total := uint64(0)
+	for i, step := range []struct {
+		allocated uint64
+		busy      bool
+		want      bool
+		why       string
+	}{
+		{much, false, false, "the start"},
+		{little, false, true, "the start is over"},
+		{little, false, false, "nothing happens"},
+		{much, true, false, "a turn runs"},
+		{little, true, false, "it waits for its model"},
+		{much, false, false, "it has ended a moment ago"},
+		{much, false, false, "what was said is indexed"},
+		{little, false, true, "all is done"},
+		{little, false, false, "nothing happens"},
+		{much, false, false, "pages are read, without a turn"},
+		{little, false, true, "they have been read"},
+	} {
+		total += step.allocated
+		got := r.come(total, step.busy)
+		if got != step.want {
+			t.Errorf("%d, %s: %v", i, step.why, got)
+		}
+		if got {
+			r.given = total
+		}
+	}
+	given := 0
+	for range 1000 {
+		total += little
+		if r.come(total, false) {
+			r.given = total
+			given++
+		}
+	}
+	if given < 5 || given > 15 {
+		t.Errorf("given back %d times while 10 MB were allocated little by little", given)
+	}
+}
+
+// What counts as allocated grows with what is allocated.
+func TestAllocated(t *testing.T) {
+	before := allocated()
+	kept := make([][]byte, 4)
+	for i := range kept {
+		kept[i] = make([]byte, 1<<20)
+	}
+	if n := allocated() - before; n < 4<<20 || n > 1<<30 {
+		t.Errorf("%d bytes for 4 MB", n)
+	}
+	runtime.KeepAlive(kept)
 }
 
 // configured is what the settings of a config.toml become.

@@ -384,7 +384,7 @@ func resultText(r agent.ToolResult) (text string, images int) {
 }
 
 func unfence(s string) string {
-	return fenced.ReplaceAllStringFunc(s, func(m string) string {
+	return fenced().ReplaceAllStringFunc(s, func(m string) string {
 		_, m, _ = strings.Cut(m, "\n")
 		if i := strings.LastIndexByte(m, '\n'); i >= 0 {
 			m = m[:i]

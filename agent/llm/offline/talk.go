@@ -4,6 +4,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 
 	"ash/agent"
 )
@@ -21,10 +22,15 @@ type talk struct {
 // The prompt wraps what is not the person's word: data in fences, notes of Ash in brackets. A note that names an
 // attachment reads [file NAME:], [picture NAME (image/png); …] or [Image "NAME" (image/png) …].
 var (
-	fenced   = regexp.MustCompile(`(?s)<data-[0-9a-f]+ from="[^"]*"[^>]*>\n.*?\n</data-[0-9a-f]+>`)
-	note     = regexp.MustCompile(`(?s)^\[(sent|by now|the person stopped|your message above|remembered|the latest conversations|earlier steps|go on|this message is empty|the conversation|the tool|result of the tool)\b[^\]]*\]$`)
-	attached = regexp.MustCompile(`^\[(?:picture|file|document) (.+?)(?: \([^()]*\))?[:;][^\]]*\]|^\[(?:Image|File) "([^"]*)"`)
+	fenced   = lazily(`(?s)<data-[0-9a-f]+ from="[^"]*"[^>]*>\n.*?\n</data-[0-9a-f]+>`)
+	note     = lazily(`(?s)^\[(sent|by now|the person stopped|your message above|remembered|the latest conversations|earlier steps|go on|this message is empty|the conversation|the tool|result of the tool)\b[^\]]*\]$`)
+	attached = lazily(`^\[(?:picture|file|document) (.+?)(?: \([^()]*\))?[:;][^\]]*\]|^\[(?:Image|File) "([^"]*)"`)
 )
+
+// lazily compiles an expression when it is first used.
+func lazily(expression string) func() *regexp.Regexp {
+	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(expression) })
+}
 
 // listen reads the conversation out of a prompt.
 func listen(ms []agent.PromptMessage) talk {
@@ -75,16 +81,16 @@ func hear(m agent.PromptMessage) (words string, attachments []string, results []
 			results = append(results, p)
 		case agent.Text:
 		paragraphs:
-			for paragraph := range strings.SplitSeq(fenced.ReplaceAllString(p.Text, ""), "\n\n") {
+			for paragraph := range strings.SplitSeq(fenced().ReplaceAllString(p.Text, ""), "\n\n") {
 				trimmed := strings.TrimSpace(paragraph)
-				name := attached.FindStringSubmatch(trimmed)
+				name := attached().FindStringSubmatch(trimmed)
 				switch {
 				case name != nil:
 					attach(name[1] + name[2])
 					if name[2] != "" && !strings.HasSuffix(trimmed, "]") {
 						break paragraphs // the file's text follows without a fence
 					}
-				case trimmed != "" && !note.MatchString(trimmed):
+				case trimmed != "" && !note().MatchString(trimmed):
 					kept = append(kept, paragraph)
 				}
 			}

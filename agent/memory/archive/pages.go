@@ -99,7 +99,7 @@ func (w *writer) current(kind agent.FactKind) []agent.Fact {
 }
 
 func latestFirst(list []agent.Fact) []agent.Fact {
-	slices.SortStableFunc(list, func(a, b agent.Fact) int { return cmp.Or(b.Said.Compare(a.Said), cmp.Compare(a.ID, b.ID)) })
+	ordered(list, func(a, b agent.Fact) int { return cmp.Or(b.Said.Compare(a.Said), cmp.Compare(a.ID, b.ID)) })
 	return list
 }
 
@@ -216,7 +216,7 @@ func (w *writer) history() {
 
 func (w *writer) entities() {
 	list := slices.Clone(w.memory.Entities)
-	slices.SortStableFunc(list, func(a, b agent.Entity) int { return cmp.Or(cmp.Compare(a.Name, b.Name), cmp.Compare(a.ID, b.ID)) })
+	ordered(list, func(a, b agent.Entity) int { return cmp.Or(cmp.Compare(a.Name, b.Name), cmp.Compare(a.ID, b.ID)) })
 	var b bytes.Buffer
 	b.WriteString("# People, places, projects and things\n\n")
 	for _, e := range list {
@@ -243,7 +243,7 @@ func (w *writer) episodes() {
 		titles[t.ID] = t.Title
 	}
 	list := slices.Clone(w.memory.Episodes)
-	slices.SortStableFunc(list, func(a, b agent.Episode) int { return cmp.Or(b.Ended.Compare(a.Ended), cmp.Compare(a.Thread, b.Thread)) })
+	ordered(list, func(a, b agent.Episode) int { return cmp.Or(b.Ended.Compare(a.Ended), cmp.Compare(a.Thread, b.Thread)) })
 	var b bytes.Buffer
 	b.WriteString("# What conversations were about\n\n")
 	for _, e := range list {

@@ -10,6 +10,7 @@ import (
 	"errors"
 	"io"
 	"slices"
+	"sort"
 	"time"
 
 	"ash/agent"
@@ -87,26 +88,32 @@ func Write(w io.Writer, m *Memory, open func(path string) (io.ReadCloser, error)
 // sort puts every list in the order it is written in: the same for ever for the same things.
 func (m *Memory) sort() {
 	byTime := func(a, b time.Time, x, y agent.ID) int { return cmp.Or(a.Compare(b), cmp.Compare(x, y)) }
-	slices.SortFunc(m.Facts, func(a, b agent.Fact) int { return byTime(a.Created, b.Created, a.ID, b.ID) })
+	ordered(m.Facts, func(a, b agent.Fact) int { return byTime(a.Created, b.Created, a.ID, b.ID) })
 	for i := range m.Facts {
 		m.Facts[i].Supersedes = nil
-		slices.SortFunc(m.Facts[i].Entities, func(a, b agent.Entity) int { return cmp.Compare(a.ID, b.ID) })
+		ordered(m.Facts[i].Entities, func(a, b agent.Entity) int { return cmp.Compare(a.ID, b.ID) })
 	}
-	slices.SortFunc(m.Entities, func(a, b agent.Entity) int { return cmp.Compare(a.ID, b.ID) })
+	ordered(m.Entities, func(a, b agent.Entity) int { return cmp.Compare(a.ID, b.ID) })
 	for i := range m.Entities {
 		slices.Sort(m.Entities[i].Aliases)
 	}
-	slices.SortFunc(m.Conversations, func(a, b Conversation) int { return cmp.Compare(a.ID, b.ID) })
-	slices.SortFunc(m.Episodes, func(a, b agent.Episode) int { return cmp.Compare(a.Thread, b.Thread) })
-	slices.SortFunc(m.Runs, func(a, b agent.MemoryRun) int { return byTime(a.Created, b.Created, a.ID, b.ID) })
-	slices.SortFunc(m.Proposals, func(a, b agent.Proposal) int { return byTime(a.Created, b.Created, a.ID, b.ID) })
-	slices.SortFunc(m.Tombstones, func(a, b Tombstone) int { return byTime(a.Created, b.Created, a.ID, b.ID) })
+	ordered(m.Conversations, func(a, b Conversation) int { return cmp.Compare(a.ID, b.ID) })
+	ordered(m.Episodes, func(a, b agent.Episode) int { return cmp.Compare(a.Thread, b.Thread) })
+	ordered(m.Runs, func(a, b agent.MemoryRun) int { return byTime(a.Created, b.Created, a.ID, b.ID) })
+	ordered(m.Proposals, func(a, b agent.Proposal) int { return byTime(a.Created, b.Created, a.ID, b.ID) })
+	ordered(m.Tombstones, func(a, b Tombstone) int { return byTime(a.Created, b.Created, a.ID, b.ID) })
 	for i := range m.Tombstones {
 		slices.SortFunc(m.Tombstones[i].Hashes, bytes.Compare)
 	}
-	slices.SortFunc(m.Keys, func(a, b Key) int { return cmp.Compare(a.ID, b.ID) })
-	slices.SortFunc(m.Records, func(a, b Record) int { return cmp.Compare(a.Path, b.Path) })
-	slices.SortFunc(m.Notes, func(a, b Note) int { return cmp.Compare(a.Path, b.Path) })
+	ordered(m.Keys, func(a, b Key) int { return cmp.Compare(a.ID, b.ID) })
+	ordered(m.Records, func(a, b Record) int { return cmp.Compare(a.Path, b.Path) })
+	ordered(m.Notes, func(a, b Note) int { return cmp.Compare(a.Path, b.Path) })
+}
+
+// ordered puts a list in order, of things of which no two are the same. Package sort has one sorter for lists of everything; slices.SortFunc is compiled anew for each kind
+// of thing, 30 KB of program a time.
+func ordered[T any](list []T, compare func(a, b T) int) {
+	sort.Slice(list, func(i, j int) bool { return compare(list[i], list[j]) < 0 })
 }
 
 type dataFile struct {

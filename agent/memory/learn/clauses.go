@@ -56,7 +56,7 @@ func clauses(text string) []clause {
 // abbreviated reports whether what ends here is an abbreviation, an initial or an ordinal.
 func abbreviated(s string) bool {
 	word := strings.ToLower(s[strings.LastIndexAny(s, " \n(")+1:])
-	if abbreviations[word] {
+	if abbreviations()[word] {
 		return true
 	}
 	if r, n := utf8.DecodeRuneInString(word); n == len(word) && n > 0 && unicode.IsLetter(r) && r != 'i' {

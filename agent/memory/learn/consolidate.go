@@ -152,7 +152,7 @@ var articles = setOf("a an the please also ja also auch")
 // sameness is what two statements that say the same have in common: the words in their order, whom they are about, and
 // whether they may be a stranger's.
 func sameness(f agent.Fact) string {
-	words := slices.DeleteFunc(plainWords(f.Text), func(w string) bool { return articles[w] })
+	words := slices.DeleteFunc(plainWords(f.Text), func(w string) bool { return articles()[w] })
 	trust := "own"
 	if f.Labels.Untrusted() {
 		trust = "foreign"

@@ -141,9 +141,9 @@ func subject(words []string) int {
 	}
 	first := strings.ToLower(words[0])
 	switch {
-	case pronouns[first]:
+	case pronouns()[first]:
 		return 1
-	case determiners[first]:
+	case determiners()[first]:
 		for i, w := range words[1:] {
 			if capital(w) {
 				return i + 2

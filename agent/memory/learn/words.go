@@ -3,6 +3,7 @@ package learn
 import (
 	"slices"
 	"strings"
+	"sync"
 	"unicode"
 
 	"ash/agent/memory"
@@ -19,12 +20,15 @@ var emptyWords = setOf(`a an and are as at be been but by did do does for from h
 var negators = setOf(`not no never none without neither nor cannot cant dont doesnt didnt isnt arent wasnt wont nicht kein keine keinen keinem keiner nie niemals
 	ohne nichts weder`)
 
-func setOf(words string) map[string]bool {
-	out := map[string]bool{}
-	for _, w := range strings.Fields(words) {
-		out[w] = true
-	}
-	return out
+// setOf is the set of some words, made when it is first asked for.
+func setOf(words string) func() map[string]bool {
+	return sync.OnceValue(func() map[string]bool {
+		out := map[string]bool{}
+		for _, w := range strings.Fields(words) {
+			out[w] = true
+		}
+		return out
+	})
 }
 
 // plainWords returns the words of a text as they are compared: folded, "don't" as "dont".
@@ -37,7 +41,7 @@ func plainWords(text string) []string {
 func terms(text string) []string {
 	var out []string
 	for _, w := range plainWords(text) {
-		if !emptyWords[w] && !slices.Contains(out, w) {
+		if !emptyWords()[w] && !slices.Contains(out, w) {
 			out = append(out, w)
 		}
 	}
@@ -46,7 +50,7 @@ func terms(text string) []string {
 
 // negated reports whether a text holds a word that turns it round.
 func negated(text string) bool {
-	return slices.ContainsFunc(plainWords(text), func(w string) bool { return negators[w] })
+	return slices.ContainsFunc(plainWords(text), func(w string) bool { return negators()[w] })
 }
 
 // root cuts the grammar off a folded word.
@@ -115,7 +119,7 @@ func grounded(statement, quote, own string) bool {
 }
 
 // noes are said before a statement that puts something right: they turn round what was there, not what comes.
-var noes = func() map[string]bool {
+var noes = sync.OnceValue(func() map[string]bool {
 	out := map[string]bool{}
 	for _, s := range []string{
 		"no", "nope", "no" + " no", "no wait", "not quite", "not right", "not true", "thats not right", "thats not true", "thats not correct", "that is not right",
@@ -125,12 +129,12 @@ var noes = func() map[string]bool {
 		out[s] = true
 	}
 	return out
-}()
+})
 
 // afterNo returns what follows such a word.
 func afterNo(text string) string {
 	i := strings.IndexAny(text, ",:;.!–")
-	if i > 0 && noes[strings.Join(plainWords(text[:i]), " ")] {
+	if i > 0 && noes()[strings.Join(plainWords(text[:i]), " ")] {
 		return text[i:]
 	}
 	return text

@@ -47,17 +47,22 @@ type stemmer struct{ env *snowball.Env }
 
 func newStemmer() *stemmer { return &stemmer{snowball.NewEnv("")} }
 
-// stem returns the stem of a word: of its base form where it is an irregular one.
+// stem returns the stem of a word.
 func (s *stemmer) stem(lower, folded string, language Language) string {
 	if language == German {
 		s.env.SetCurrent(lower)
 		german.Stem(s.env)
 		return fold(s.env.Current())
 	}
-	if base, ok := load().irregular[folded]; ok {
-		folded = base
+	return s.based(folded)
+}
+
+// based returns the stem of an English word: of its base form where it is an irregular one.
+func (s *stemmer) based(word string) string {
+	if base, ok := load().irregular[word]; ok {
+		word = base
 	}
-	return s.english(folded)
+	return s.english(word)
 }
 
 func (s *stemmer) english(word string) string {

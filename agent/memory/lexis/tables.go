@@ -2,6 +2,7 @@ package lexis
 
 import (
 	"embed"
+	"slices"
 	"strings"
 	"sync"
 
@@ -11,67 +12,70 @@ import (
 //go:embed data/*.txt
 var data embed.FS
 
-// tables are the word lists, by stem where they are asked by stem.
-type tables struct {
+// small are the word lists that every text is read with, as they are written.
+type small struct {
 	stopEnglish map[string]struct{}
 	stopGerman  map[string]struct{}
-	irregular   map[string]string   // form → base
-	alike       map[string][]string // stem → stems that mean nearly the same
-	plain       map[string]struct{} // stems
-	members     map[string][]string // stem of a kind ("instrument") → stems of what is of it
+	irregular   map[string]string // form → base
 }
 
-// load reads the lists on first use: they never change.
-var load = sync.OnceValue(func() *tables {
-	t := &tables{
-		stopEnglish: set("data/stop-en.txt"), stopGerman: set("data/stop-de.txt"),
-		irregular: map[string]string{}, plain: map[string]struct{}{}, alike: map[string][]string{}, members: map[string][]string{},
-	}
+// load reads them on first use: they never change.
+var load = sync.OnceValue(func() *small {
+	t := &small{stopEnglish: set("data/stop-en.txt"), stopGerman: set("data/stop-de.txt"), irregular: map[string]string{}}
 	for line := range lines("data/irregular.txt") {
 		for _, form := range line[1:] {
 			t.irregular[form] = line[0]
 		}
 	}
+	return t
+})
+
+// tables are the word lists that questions are widened with, by stem.
+type tables struct {
+	alike   map[string][]string // stem → stems that mean nearly the same
+	plain   map[string]struct{} // stems
+	members map[string][]string // stem of a kind ("instrument") → stems of what is of it
+}
+
+// loadStems reads them on first use: a text is taken up without them, and stemming 2,000 words takes a while.
+var loadStems = sync.OnceValue(func() *tables {
+	t := &tables{plain: map[string]struct{}{}, alike: map[string][]string{}, members: map[string][]string{}}
 	s := newStemmer()
-	stem := func(word string) string { return s.stemWith(t.irregular, word) }
 	for line := range lines("data/plain.txt") {
 		for _, w := range line {
-			t.plain[stem(w)] = struct{}{}
+			t.plain[s.based(w)] = struct{}{}
 			s.env.SetCurrent(w)
 			german.Stem(s.env)
 			t.plain[s.env.Current()] = struct{}{}
 		}
 	}
 	for line := range lines("data/alike.txt") {
-		for _, a := range line {
-			for _, b := range line {
-				add(t.alike, stem(a), stem(b))
+		stems := s.all(line)
+		for _, a := range stems {
+			for _, b := range stems {
+				add(t.alike, a, b)
 			}
 		}
 	}
 	for line := range lines("data/kinds.txt") {
-		var names []string
-		for i, w := range line {
-			if w == ":" {
-				names, line = line[:i], line[i+1:]
-				break
-			}
-		}
-		for _, name := range names {
-			for _, member := range line {
-				add(t.members, stem(name), stem(member))
+		colon := slices.Index(line, ":")
+		members := s.all(line[colon+1:])
+		for _, name := range s.all(line[:max(0, colon)]) {
+			for _, member := range members {
+				add(t.members, name, member)
 			}
 		}
 	}
 	return t
 })
 
-// stemWith is stem while the tables are being made.
-func (s *stemmer) stemWith(irregular map[string]string, word string) string {
-	if base, ok := irregular[word]; ok {
-		word = base
+// all returns the stems of words.
+func (s *stemmer) all(words []string) []string {
+	stems := make([]string, len(words))
+	for i, w := range words {
+		stems[i] = s.based(w)
 	}
-	return s.english(word)
+	return stems
 }
 
 // add notes that b goes with a, once.
@@ -124,13 +128,13 @@ func stopword(folded string) bool {
 }
 
 // Alike returns stems of words that mean nearly the same as the one with the given stem, in a fixed order.
-func Alike(stem string) []string { return load().alike[stem] }
+func Alike(stem string) []string { return loadStems().alike[stem] }
 
 // Members returns stems of what is of a kind ("instrument": guitar, piano, …), in a fixed order.
-func Members(stem string) []string { return load().members[stem] }
+func Members(stem string) []string { return loadStems().members[stem] }
 
 // Plain reports whether a stem is of a word that says little of what a question is about: "do", "happen", "mention".
 func Plain(stem string) bool {
-	_, ok := load().plain[stem]
+	_, ok := loadStems().plain[stem]
 	return ok
 }

@@ -30,6 +30,8 @@ type Options struct {
 	Rescan time.Duration
 	// MaxWatched is how many folders are watched; with more, none is, and everything is looked at from time to time. 0 is 2,000.
 	MaxWatched int
+	// After holds back the first look, and the watching, until it is closed; nil: at once.
+	After <-chan struct{}
 	// Unwatched does without the watcher, as on a system that grants none.
 	Unwatched bool
 }

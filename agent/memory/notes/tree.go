@@ -7,6 +7,7 @@ import (
 	"os"
 	"path"
 	"slices"
+	"sort"
 	"strings"
 	"time"
 
@@ -101,7 +102,7 @@ func entriesOf(root *os.Root, folder string) ([]Entry, error) {
 			all = append(all, Entry{Path: name, Name: stem(e.Name())})
 		}
 	}
-	slices.SortFunc(all, inOrder)
+	sort.Slice(all, func(i, j int) bool { return inOrder(all[i], all[j]) < 0 })
 	return all, nil
 }
 

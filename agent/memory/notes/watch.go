@@ -150,6 +150,13 @@ func (w *watcher) every() time.Duration {
 
 func (w *watcher) run(ctx context.Context) {
 	defer close(w.done)
+	if after := w.folder.options.After; after != nil {
+		select {
+		case <-after:
+		case <-ctx.Done():
+			return
+		}
+	}
 	w.open(ctx)
 	defer func() { w.shut(context.WithoutCancel(ctx)) }()
 	calm := time.NewTimer(0) // the first scan

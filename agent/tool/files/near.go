@@ -5,6 +5,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"unicode"
 )
 
@@ -16,16 +17,16 @@ const (
 )
 
 // numbered is the beginning of a line copied from file_read.
-var numbered = regexp.MustCompile(`^\s*\d+\t`)
+var numbered = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^\s*\d+\t`) })
 
 // nearMiss says where in the text something like old stands, by line numbers: the text itself stays out, since an
 // error bears no labels.
 func nearMiss(text, old string) string {
 	want := strings.Split(strings.Trim(old, "\n"), "\n")
-	if !slices.ContainsFunc(want, func(l string) bool { return !numbered.MatchString(l) }) {
+	if !slices.ContainsFunc(want, func(l string) bool { return !numbered().MatchString(l) }) {
 		return "It seems to hold the line numbers of file_read: leave them and the tab after them out."
 	}
-	if secretMark.MatchString(old) {
+	if secretMark().MatchString(old) {
 		return "It holds a mark such as [secret: …], which stands where the file has a key that is not shown. Choose a passage without it."
 	}
 	lines := strings.Split(text, "\n")

@@ -7,6 +7,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 
 	"ash/agent"
 	"ash/agent/tool"
@@ -27,7 +28,7 @@ type change struct {
 }
 
 // secretMark is what package guard leaves in the place of a secret.
-var secretMark = regexp.MustCompile(`\[secret: [a-z0-9][a-z0-9_.-]{0,80}\]`)
+var secretMark = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\[secret: [a-z0-9][a-z0-9_.-]{0,80}\]`) })
 
 // aim opens what a path names for a change. What holds more than MaxText is an error. The caller closes it.
 func (f *Files) aim(ctx context.Context, env tool.Env, p string) (*target, error) {
@@ -115,7 +116,7 @@ func (f *Files) keep(t *target, c *change) {
 
 // marked reports whether text has marks of secrets that old had not.
 func marked(text, old string) bool {
-	return slices.ContainsFunc(secretMark.FindAllString(text, -1), func(mark string) bool {
+	return slices.ContainsFunc(secretMark().FindAllString(text, -1), func(mark string) bool {
 		return strings.Count(text, mark) > strings.Count(old, mark)
 	})
 }

@@ -10,6 +10,6 @@
 //
 // The tests kill the program in the middle of turns and look at what is left
 // (ASH_KILLS rounds, 20 unless told), and at what a long run leaves open
-// (ASH_TURNS turns, 150 unless told). There is no code here but tests, and they
+// and keeps in memory (ASH_TURNS turns, 150 and 300 unless told). There is no code here but tests, and they
 // need Linux: what a process holds is read from /proc.
 package bench

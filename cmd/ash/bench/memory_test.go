@@ -28,6 +28,29 @@ func table() string {
 	return s.String()
 }
 
+// What the program may take at rest, in MiB: fresh, with one page open, and after a first turn with an attachment whose answer has code and a
+// table.
+const (
+	freshLimit = 32
+	usedLimit  = 48
+)
+
+// TestIdleMemory holds the limits of the program at rest. What it takes hardly depends on how busy the machine is: only how long it takes to come
+// to rest does, and that is waited for.
+func TestIdleMemory(t *testing.T) {
+	m := newModel(t, answer{tokens: mixed()})
+	p := ash(t, t.TempDir(), m)
+	page := visit(t, p)
+	p.restsWithin(freshLimit)
+	thread := page.beginWith("What is in this table?", "cities.csv", table())
+	x := page.open(thread, nil)
+	page.rest(thread)
+	page.page("/chat/" + thread)
+	p.restsWithin(usedLimit)
+	x.close()
+	p.wellBehaved()
+}
+
 // BenchmarkIdleMemory is the PSS of the program at rest: fresh, with one page open, and after a first turn
 // with an attachment whose answer has code and a table. The baseline is the bare proxy at rest.
 func BenchmarkIdleMemory(b *testing.B) {
@@ -48,8 +71,8 @@ func BenchmarkIdleMemory(b *testing.B) {
 		proxy.kill()
 	}
 	b.ReportMetric(middle(base), "MiB/bare")
-	figure(b, middle(fresh), "MiB/fresh", 32)
-	figure(b, middle(used), "MiB/used", 48)
+	figure(b, middle(fresh), "MiB/fresh", freshLimit)
+	figure(b, middle(used), "MiB/used", usedLimit)
 	b.ReportMetric(0, "ns/op")
 }
 
@@ -57,29 +80,66 @@ func BenchmarkIdleMemory(b *testing.B) {
 func BenchmarkGrowth(b *testing.B) {
 	var at100, at1100 float64
 	for b.Loop() {
-		m := newModel(b, answer{tokens: mixed()})
-		p := ash(b, b.TempDir(), m)
-		page := visit(b, p)
-		tabs := make([]*tab, 10)
-		for i := range tabs {
-			thread := page.begin("hello")
-			page.rest(thread)
-			tabs[i] = page.open(thread, nil)
-		}
-		turns := func(n int) float64 {
-			for i := range n {
-				tabs[i%len(tabs)].exchange("And now?")
-			}
-			return p.settled()
-		}
-		at100 = turns(90)
-		at1100 = turns(1000)
-		p.kill()
+		r := newReaders(b)
+		r.turns(90)
+		at100 = r.p.settled()
+		r.turns(1000)
+		at1100 = r.p.settled()
+		r.p.kill()
 	}
 	b.ReportMetric(at100, "MiB/turn-100")
 	b.ReportMetric(at1100, "MiB/turn-1100")
 	figure(b, at1100-at100, "MiB/growth", 4)
 	b.ReportMetric(0, "ns/op")
+}
+
+// TestGrowth holds what a program keeps of further turns: caches that fill up, and little of each. File pages are left out,
+// which the system keeps or drops as it likes.
+func TestGrowth(t *testing.T) {
+	turns := number(t, "ASH_TURNS", 300)
+	limit := 2.5 + 1.5/1024*float64(turns) // MiB
+	r := newReaders(t)
+	r.turns(140) // by then a feed's stretch of each conversation, and most connections to the database, are there
+	r.p.settled()
+	before := r.p.memory("Anonymous:")
+	r.turns(turns)
+	r.p.settled()
+	after := r.p.memory("Anonymous:")
+	for end := time.Now().Add(patience); after-before > limit && time.Now().Before(end); time.Sleep(time.Second) {
+		after = r.p.memory("Anonymous:") // a busy machine comes to rest later
+	}
+	t.Logf("%.1f MiB after 150 turns, %.1f after %d more", before, after, turns)
+	if after-before > limit {
+		t.Errorf("%d turns left %.1f MiB behind, the limit is %.1f", turns, after-before, limit)
+	}
+	r.p.wellBehaved()
+}
+
+// readers are ten conversations, each read in a page and one turn old.
+type readers struct {
+	p    *process
+	tabs []*tab
+	next int
+}
+
+func newReaders(t testing.TB) *readers {
+	t.Helper()
+	r := &readers{p: ash(t, t.TempDir(), newModel(t, answer{tokens: mixed()}))}
+	page := visit(t, r.p)
+	for range 10 {
+		thread := page.begin("hello")
+		page.rest(thread)
+		r.tabs = append(r.tabs, page.open(thread, nil))
+	}
+	return r
+}
+
+// turns takes n turns, in one conversation after the other.
+func (r *readers) turns(n int) {
+	for range n {
+		r.tabs[r.next%len(r.tabs)].exchange("And now?")
+		r.next++
+	}
 }
 
 // BenchmarkHello is what the model is sent for "hello" in a new home, headers and tools aside.

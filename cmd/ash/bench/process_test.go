@@ -182,6 +182,22 @@ func (p *process) settled() float64 {
 	return p.pss()
 }
 
+// restsWithin waits until the program, come to rest, takes no more than limit MiB for three seconds. It gives back what it does not need some
+// seconds after it was last asked for something.
+func (p *process) restsWithin(limit float64) {
+	p.t.Helper()
+	since := time.Now()
+	for patience := since.Add(startLimit + 20*time.Second); time.Now().Before(patience); time.Sleep(250 * time.Millisecond) {
+		if p.pss() > limit {
+			since = time.Now()
+		} else if time.Since(since) > 3*time.Second {
+			p.t.Logf("%.1f MiB at rest, %g allowed", p.pss(), limit)
+			return
+		}
+	}
+	p.t.Errorf("%.1f MiB at rest, %g allowed: %.1f of its own, %.1f of files", p.pss(), limit, p.memory("Pss_Anon:"), p.memory("Pss_File:"))
+}
+
 // cpu returns the processor time the process's threads took so far.
 func (p *process) cpu() time.Duration {
 	p.t.Helper()

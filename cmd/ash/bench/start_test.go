@@ -5,6 +5,7 @@ package bench
 import (
 	"os"
 	"regexp"
+	"runtime"
 	"slices"
 	"strconv"
 	"strings"
@@ -96,18 +97,41 @@ func BenchmarkInit(b *testing.B) {
 	b.ReportMetric(0, "ns/op")
 }
 
-// BenchmarkBinary is the size of the program, stripped.
-func BenchmarkBinary(b *testing.B) {
+// binaryLimit is what the stripped program may weigh, in MB of a million bytes.
+const binaryLimit = 40
+
+// binarySize is the size of the program, stripped, in MB.
+func binarySize(t testing.TB) float64 {
+	t.Helper()
 	binary, err := ashBinary()
 	if err != nil {
-		b.Fatal(err)
+		t.Fatal(err)
 	}
+	info, err := os.Stat(binary)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return float64(info.Size()) / 1e6
+}
+
+// TestBinarySize: what is added to the program does not make it heavy unnoticed. "go tool nm -size -sort size" of a build with
+// symbols tells what is in it.
+func TestBinarySize(t *testing.T) {
+	if os.Getenv("ASH_TEST_BINARY") != "" {
+		t.Skip("ASH_TEST_BINARY may be built in any way: unset it")
+	}
+	if runtime.GOARCH != "amd64" {
+		t.Skip("the limit is that of amd64")
+	}
+	if got := binarySize(t); got > binaryLimit {
+		t.Errorf("the stripped program weighs %.2f MB, more than %d", got, binaryLimit)
+	}
+}
+
+// BenchmarkBinary is the size of the program, stripped.
+func BenchmarkBinary(b *testing.B) {
 	for b.Loop() {
-		info, err := os.Stat(binary)
-		if err != nil {
-			b.Fatal(err)
-		}
-		figure(b, float64(info.Size())/1e6, "MB", 40)
+		figure(b, binarySize(b), "MB", binaryLimit)
 	}
 	b.ReportMetric(0, "ns/op")
 }
