@@ -35,14 +35,7 @@ func TestProposalsAreLive(t *testing.T) {
 	two := h.mind.propose("Ferdinand moved to Graz.")
 	inbox.has("#" + components.ProposalID(two))
 	other.says("#badge-tab", "2")
-	same := func() {
-		t.Helper()
-		inbox.settle()
-		if got, want := seen(inbox.doc.Find("#proposals")), seen(h.reload("/inbox").Find("#proposals")); got != want {
-			t.Errorf("the inbox shows\n%s\na reload\n%s", got, want)
-		}
-	}
-	same()
+	inbox.alike("#proposals")
 
 	h.browser.HTMX().Post("/memory/proposals/"+string(one), url.Values{"decision": {"approve"}, "place": {"inbox"}}).Is(200).
 		Has("hx-partial[hx-swap=delete]").Lacks(".mem")
@@ -55,7 +48,7 @@ func TestProposalsAreLive(t *testing.T) {
 	inbox.until("an empty badge", func() bool { return strings.TrimSpace(inbox.doc.Find("#badge-rail").Text()) == "" })
 	h.must(h.mind.book.Restore(context.Background(), gone.ID))
 	inbox.has("#proposals > li")
-	same()
+	inbox.alike("#proposals")
 
 	// On the Memory page the memory that is kept stands where it was proposed.
 	p := h.browser.HTMX().Post("/memory/proposals/"+string(two), url.Values{"decision": {"edit"}, "text": {"Ferdinand moved to Linz."}}).Is(200)

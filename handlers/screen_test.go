@@ -27,6 +27,7 @@ type screen struct {
 	t     testing.TB
 	h     *house
 	path  string
+	from  string // the stream's address, as the page has it
 	doc   *goquery.Document
 	last  string // the stream's id, as the browser keeps it
 	named map[string][]string
@@ -40,8 +41,8 @@ func (h *house) watch(path string) *screen {
 	h.t.Helper()
 	s := &screen{t: h.t, h: h, path: path, named: map[string][]string{}}
 	s.doc = h.reload(path)
-	address, _ := s.doc.Find("#stream").Attr("hx-sse:connect")
-	s.connect(address, "")
+	s.from, _ = s.doc.Find("#stream").Attr("hx-sse:connect")
+	s.connect(s.from, "")
 	h.t.Cleanup(func() { s.leave() })
 	return s
 }
@@ -102,11 +103,11 @@ func (s *screen) connect(address, since string) {
 	}()
 }
 
-// again comes back after the connection broke.
+// again comes back after the connection broke, as a browser does: to the page's address, with what it saw last, if it has seen anything whole.
 func (s *screen) again() {
 	s.t.Helper()
 	s.leave()
-	s.connect("/chat/"+strings.TrimPrefix(s.path, "/chat/")+"/events?since=", s.last)
+	s.connect(s.from, s.last)
 }
 
 // until shows what comes until cond holds.
@@ -225,7 +226,7 @@ func (s *screen) show(m message) {
 		} else if k.target != nil {
 			swap(k)
 		}
-		if k.target == nil && k.swap != "delete" {
+		if k.target == nil && k.swap != "delete" && k.selector != "#thread-list" { // the rows of conversations reach pages without their list, too
 			s.lost = append(s.lost, k.selector)
 		}
 	}
@@ -316,10 +317,16 @@ func attr(n *html.Node, name string) string {
 // same checks that the page becomes what it would be after a reload, where a person looks.
 func (s *screen) same() {
 	s.t.Helper()
+	s.alike("#messages", "#queued", "#composer-action", "#thread-head", "#thread-list")
+}
+
+// alike checks that parts of the page become what they would be after a reload.
+func (s *screen) alike(parts ...string) {
+	s.t.Helper()
 	difference := "never compared"
 	for end := time.Now().Add(5 * time.Second); difference != "" && time.Now().Before(end); {
 		s.settle()
-		difference = s.difference()
+		difference = s.difference(parts)
 	}
 	if difference != "" {
 		s.t.Error(difference)
@@ -329,11 +336,11 @@ func (s *screen) same() {
 	}
 }
 
-// difference says where the page is not what a reload shows, "" for nowhere.
-func (s *screen) difference() string {
+// difference says where parts of the page are not what a reload shows, "" for nowhere.
+func (s *screen) difference(parts []string) string {
 	s.t.Helper()
 	fresh := s.h.reload(s.path)
-	for _, part := range []string{"#messages", "#queued", "#composer-action", "#thread-head", "#thread-list"} {
+	for _, part := range parts {
 		got, want := seen(s.doc.Find(part)), seen(fresh.Find(part))
 		at := 0
 		for at < min(len(got), len(want)) && got[at] == want[at] {
