@@ -13,6 +13,7 @@ import (
 	"encoding/hex"
 	"fmt"
 	"io/fs"
+	"maps"
 	"regexp"
 	"slices"
 	"strconv"
@@ -52,10 +53,9 @@ func Read(fsys fs.FS) ([]Migration, error) {
 		}
 	}
 	all := make([]Migration, 0, len(byVersion))
-	for _, m := range byVersion {
-		all = append(all, *m)
+	for _, version := range slices.Sorted(maps.Keys(byVersion)) {
+		all = append(all, *byVersion[version])
 	}
-	slices.SortFunc(all, func(a, b Migration) int { return a.Version - b.Version })
 	for i, m := range all {
 		if m.Version != i+1 {
 			return nil, fmt.Errorf("migration %04d is missing: found %04d_%s in its place", i+1, m.Version, m.Name)
