@@ -45,19 +45,30 @@ func NewNames(t testing.TB, answers map[string][]string) *Names {
 			n.answers[name] = append(n.answers[name], list)
 		}
 	}
-	udp, err := new(net.ListenConfig).ListenPacket(t.Context(), "udp", "127.0.0.1:0")
+	udp, tcp, err := listen(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
-	n.addr = udp.LocalAddr().String()
-	tcp, err := new(net.ListenConfig).Listen(t.Context(), "tcp", n.addr)
-	if err != nil {
-		t.Fatal(err)
-	}
+	n.addr = tcp.Addr().String()
 	t.Cleanup(func() { _, _ = udp.Close(), tcp.Close() })
 	go n.serveUDP(udp)
 	go n.serveTCP(tcp)
 	return n
+}
+
+// listen takes one port of this machine by UDP and by TCP. What is free for one may be taken for the other, by any program here: then another is tried.
+func listen(ctx context.Context) (udp net.PacketConn, tcp net.Listener, err error) {
+	var l net.ListenConfig
+	for left := 20; left > 0; left-- {
+		if tcp, err = l.Listen(ctx, "tcp", "127.0.0.1:0"); err != nil {
+			break
+		}
+		if udp, err = l.ListenPacket(ctx, "udp", tcp.Addr().String()); err == nil {
+			break
+		}
+		_ = tcp.Close()
+	}
+	return udp, tcp, err
 }
 
 // Resolver asks this server alone, for whatever the system's files do not know.
