@@ -122,11 +122,14 @@ func (h *highlighter) tokens(lang, code string) (tokens []chroma.Token, err erro
 			err = chromaPanic{r}
 		}
 	}()
+	if !strings.HasSuffix(code, "\n") {
+		code += "\n" // in many definitions only that ends a comment or a string; what is beyond the code is not written
+	}
 	lexer := h.registry().Get(lang)
 	return chroma.Tokenise(lexer, &chroma.TokeniseOptions{State: "root"}, code)
 }
 
-// appendTokens joins neighbours of one class. size is the length of the code: some lexers add a line end.
+// appendTokens joins neighbours of one class. size is the length of the code: the tokens may have a line end more.
 func appendTokens(dst []byte, tokens []chroma.Token, size int) []byte {
 	open := ""
 	for _, t := range tokens {

@@ -2,7 +2,9 @@ package markdown
 
 import (
 	"fmt"
+	"html"
 	"os"
+	"regexp"
 	"strings"
 	"sync"
 	"testing"
@@ -186,4 +188,45 @@ func FuzzStream(f *testing.F) {
 		}
 		check(t, r, pieces)
 	})
+}
+
+// TestOpenCodeKeepsItsLines holds code that is still arriving to the lines it has: what is shown of it is how the whole begins,
+// with no line broken where a piece of it happened to end.
+func TestOpenCodeKeepsItsLines(t *testing.T) {
+	const code = "// one comment that is long enough to arrive in pieces\nx := \"a string\" + f(1, 2, 3)\n\n\nif x > 3 {\n}\nand a last line\n"
+	indented := func(by string) string {
+		return by + strings.ReplaceAll(strings.TrimSuffix(code, "\n"), "\n", "\n"+by) + "\n"
+	}
+	tags := regexp.MustCompile("<[^>]*>")
+	for name, source := range map[string]string{
+		"no language": "```\n" + code + "```\n",
+		"unknown":     "```zork\n" + code + "```\n",
+		"coloured":    "```go\n" + code + "```\n",
+		"unclosed":    "```go\n" + code,
+		"indented":    indented("    "),
+		"in an item":  "- item\n\n" + indented("      "),
+	} {
+		t.Run(name, func(t *testing.T) {
+			for _, size := range []int{1, 3, 7, 20, 64} {
+				s, seen := New().Stream("m"), 0
+				for _, piece := range split(source, size) {
+					s.Append(piece)
+					_, shown, found := strings.Cut(s.HTML(), "<code")
+					if !found {
+						continue
+					}
+					_, shown, _ = strings.Cut(shown, ">")
+					shown, _, _ = strings.Cut(shown, "</code>")
+					text := html.UnescapeString(tags.ReplaceAllString(shown, ""))
+					if !strings.HasPrefix(code, text) {
+						t.Fatalf("in pieces of %d, after %q: shown is %q", size, piece, text)
+					}
+					seen = len(text)
+				}
+				if seen < len(code)/2 {
+					t.Errorf("in pieces of %d, only %d bytes were shown before the end", size, seen)
+				}
+			}
+		})
+	}
 }

@@ -151,9 +151,15 @@ func (w *writer) figure(n ast.Node, lang, id string, last bool) {
 		w.id(w.tail)
 	}
 	w.str(">")
-	code := n.Lines().Value(w.source)
-	if tail && len(code) > maxOpenHighlight {
-		lang = ""
+	lines := n.Lines()
+	code := lines.Value(w.source)
+	if tail {
+		if k := lines.Len(); k > 0 && lines.At(k-1).Stop == len(w.source) {
+			code = bytes.TrimSuffix(code, []byte("\n")) // the writer's own: the rest of the line is yet to come
+		}
+		if len(code) > maxOpenHighlight {
+			lang = ""
+		}
 	}
 	w.buf = w.code.append(w.buf, lang, code)
 	if tail {
