@@ -65,7 +65,7 @@ func preview() http.Handler {
 
 func palette() []components.PaletteGroup {
 	return []components.PaletteGroup{
-		{Title: "Go to", Items: []components.PaletteItem{{Icon: components.IconMessageCircle, Title: "Chat", URL: "/chat"}, {Icon: components.IconBrain, Title: "Memory", URL: "/memory"}, {Icon: components.IconSettings, Title: "Settings", URL: "/settings"}}},
+		{Title: "Go to", Items: []components.PaletteItem{{Icon: components.IconMessageCircle, Title: "Chat", URL: "/chat"}, {Icon: components.IconBrain, Title: "Memory", URL: "/memory"}, {Icon: components.IconSettings, Title: "Settings", URL: "/settings"}, {Icon: components.IconWrench, Title: "Settings: Tools and sandbox", Hint: "limits, folders, search, commands", URL: "/settings/tools"}}},
 		{Title: "Conversations", Items: []components.PaletteItem{{Icon: components.IconMessageCircle, Title: "Lisbon in March", Hint: "today", URL: "/chat/" + string(thread)}}},
 		{Title: "Commands", Items: []components.PaletteItem{{Icon: components.IconSquarePen, Title: "New conversation", URL: "/chat/new"}, {Icon: components.IconMoon, Title: "Dark theme", URL: "/settings/theme", Post: true, Name: "theme", Value: "dark"}}},
 	}
