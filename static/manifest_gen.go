@@ -6,7 +6,7 @@ package static
 func hashed(name string) string {
 	switch name {
 	case "app.css":
-		return "app-de29893554.css"
+		return "app-f11ac46dfe.css"
 	case "app.js":
 		return "app-ff6f4356b4.js"
 	case "geist-mono.woff2":
@@ -26,8 +26,8 @@ func hashed(name string) string {
 // find returns what is known of a file of dist.
 func find(file string) (asset, bool) {
 	switch file {
-	case "app-de29893554.css":
-		return asset{media: "text/css; charset=utf-8", etag: "de29893554", gzip: true, brotli: true}, true
+	case "app-f11ac46dfe.css":
+		return asset{media: "text/css; charset=utf-8", etag: "f11ac46dfe", gzip: true, brotli: true}, true
 	case "app-ff6f4356b4.js":
 		return asset{media: "text/javascript; charset=utf-8", etag: "ff6f4356b4", gzip: true, brotli: true}, true
 	case "geist-mono-684ad5b531.woff2":
