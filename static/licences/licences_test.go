@@ -41,3 +41,22 @@ func TestEverythingInTheBinaryHasItsLicence(t *testing.T) {
 		}
 	}
 }
+
+// TestAFileOfSeveralLicencesNamesThemAll holds the list to works that hold parts under another licence, within one file.
+func TestAFileOfSeveralLicencesNamesThemAll(t *testing.T) {
+	list, err := licences.All()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, want := range map[string]string{
+		"github.com/alecthomas/chroma/v2": "MIT and OFL-1.1",    // a font
+		"lucide-static":                   "ISC and MIT",        // icons of Feather
+		"go.yaml.in/yaml/v3":              "Apache-2.0 and MIT", // a port of libyaml
+		"@fontsource-variable/geist":      "OFL-1.1",            // in words of MIT
+		"htmx.org":                        "0BSD",               // in words of ISC
+	} {
+		if w, _ := list.Find(name); w.Kind != want {
+			t.Errorf("%s is under %q, want %q", name, w.Kind, want)
+		}
+	}
+}

@@ -213,8 +213,10 @@ func compile(found map[string]*work) (licences.List, error) {
 			if !slices.Contains(w.Texts, n) {
 				w.Texts = append(w.Texts, n)
 			}
-			if kind := kindOf(text); kind != "" && !slices.Contains(kinds, kind) {
-				kinds = append(kinds, kind)
+			for _, kind := range kindsOf(text) {
+				if !slices.Contains(kinds, kind) {
+					kinds = append(kinds, kind)
+				}
 			}
 		}
 		if len(w.Texts) == 0 {
@@ -226,31 +228,33 @@ func compile(found map[string]*work) (licences.List, error) {
 	return list, nil
 }
 
-// kindOf names the licence that a text is, as SPDX does; "" for a notice, a grant, or one it does not know.
-func kindOf(text string) string {
+// kindsOf names the licences that a text holds, as SPDX does: of a part that came from elsewhere it often holds another one. There
+// are none in a notice, a grant, or what it does not know.
+func kindsOf(text string) []string {
 	plain := strings.Join(strings.Fields(strings.ToLower(text)), " ")
 	has := func(words string) bool { return strings.Contains(plain, words) }
-	switch {
-	case has("apache license") && has("version 2.0"):
-		return "Apache-2.0"
-	case has("mozilla public license") && has("2.0"):
-		return "MPL-2.0"
-	case has("sil open font license"):
-		return "OFL-1.1"
-	case has("zero-clause bsd"), has("bsd zero clause"):
-		return "0BSD"
-	case has("permission to use, copy, modify, and/or distribute this software"), has("permission to use, copy, modify, and distribute this software"):
-		return "ISC"
-	case has("permission is hereby granted, free of charge"):
-		return "MIT"
-	case has("redistribution and use in source and binary forms") && (has("neither the name") || has("endorse or promote")):
-		return "BSD-3-Clause"
-	case has("redistribution and use in source and binary forms"):
-		return "BSD-2-Clause"
-	case has("cc0 1.0 universal"), has("creative commons cc0"):
-		return "CC0-1.0"
-	case has("public domain"):
-		return "public domain"
+	var kinds []string
+	add := func(kind string, is bool) {
+		if is {
+			kinds = append(kinds, kind)
+		}
 	}
-	return ""
+	add("Apache-2.0", has("apache license") && has("version 2.0"))
+	add("MPL-2.0", has("mozilla public license") && has("2.0"))
+	zero := has("zero-clause bsd") || has("bsd zero clause") // in the words of ISC
+	add("0BSD", zero)
+	add("ISC", !zero && (has("permission to use, copy, modify, and/or distribute this software") || has("permission to use, copy, modify, and distribute this software")))
+	add("MIT", has("permission is hereby granted, free of charge") && has("a copy of this software")) // OFL grants one of "the font software"
+	add("OFL-1.1", has("sil open font license"))
+	if has("redistribution and use in source and binary forms") {
+		three := has("neither the name") || has("endorse or promote")
+		add("BSD-3-Clause", three)
+		add("BSD-2-Clause", !three)
+	}
+	if len(kinds) == 0 { // other licences use these words, too
+		cc0 := has("cc0 1.0 universal") || has("creative commons cc0")
+		add("CC0-1.0", cc0)
+		add("public domain", !cc0 && has("public domain"))
+	}
+	return kinds
 }
