@@ -121,7 +121,10 @@ func TestExportThatBreaksOffIsNotWhole(t *testing.T) {
 func TestLicencesAreShown(t *testing.T) {
 	h := open(t)
 	h.browser.Get("/settings/about").Is(200).Has(`a[href="/settings/about/licences"]`).Says("less than a minute")
-	h.browser.Get("/settings/about/licences").Is(200).Says("Go standard library").Says("modernc.org/sqlite").Says("htmx.org")
+	h.browser.Get("/settings/about/licences").Is(200).Has(`a.to-list[href="/settings/about"]`).Says("Go standard library").Says("modernc.org/sqlite").Says("htmx.org")
+	if title := h.browser.Get("/settings/about/licences").Text("main h1"); title != "Licences" {
+		t.Errorf("the licences are headed %q", title)
+	}
 	h.browser.Get("/settings/about/licences?of=" + url.QueryEscape("github.com/labstack/echo/v4")).Is(200).Has("pre.licence").Says("MIT")
 	h.browser.Get("/settings/about/licences?of=" + url.QueryEscape("<script>")).Is(404)
 }

@@ -77,7 +77,7 @@ func text(c echo.Context, field string) (string, error) {
 
 func clean(s string) (string, error) {
 	if !utf8.ValidString(s) {
-		return "", agent.Errorf(agent.CodeInvalid, "The text is not valid UTF-8, so part of it would be lost. Send it as an attachment, or paste it anew.")
+		return "", agent.Errorf(agent.CodeInvalid, "The text is not valid UTF-8, so part of it would be lost. Type or paste it anew; in a chat, a file keeps it as it is.")
 	}
 	s = strings.ReplaceAll(s, "\x00", "")
 	return strings.ReplaceAll(strings.ReplaceAll(s, "\r\n", "\n"), "\r", "\n"), nil

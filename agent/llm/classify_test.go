@@ -150,6 +150,21 @@ func TestEveryFaultSaysWhatToDo(t *testing.T) {
 	}
 }
 
+func TestFaultNamesTheProvider(t *testing.T) {
+	for provider, want := range map[string]string{
+		"openai": "OpenAI cannot be reached.", "llamacpp": "llama.cpp cannot be reached.", "home": "Home cannot be reached.", "": "The provider cannot be reached.",
+	} {
+		f := &Fault{Kind: FaultUnreachable, Model: agent.ModelRef{Provider: provider}}
+		if got := f.Public(); !strings.HasPrefix(got, want) {
+			t.Errorf("%q: %q", provider, got)
+		}
+	}
+	f := &Fault{Kind: FaultLocked, Model: agent.ModelRef{Provider: "xai"}}
+	if got := f.Public(); !strings.HasPrefix(got, "The key of xAI lies") {
+		t.Errorf("within a sentence: %q", got)
+	}
+}
+
 func TestExcerpt(t *testing.T) {
 	for name, tc := range map[string]struct{ in, want string }{
 		"lines":       {"a\n\tb\x00c", "a b c"},

@@ -145,19 +145,25 @@ func (f *Fault) Public() string {
 	return text + " It said: “" + f.Detail + "”"
 }
 
-func (f *Fault) who() string {
-	if f.Model.Provider == "" {
-		return "the provider"
+// who names the provider, within a sentence and at its beginning: a vendor as it writes itself, another as the person named it.
+func (f *Fault) who() (within, first string) {
+	name := f.Model.Provider
+	if name == "" {
+		name = "the provider"
 	}
-	return f.Model.Provider
+	for _, v := range vendors() {
+		if v.Kind == name {
+			return v.Title, v.Title
+		}
+	}
+	return name, strings.ToUpper(name[:1]) + name[1:]
 }
 
-func (f *Fault) sentence(who string) string {
+func (f *Fault) sentence(who, capital string) string {
 	model := f.Model.Name
 	if model == "" {
 		model = "this model"
 	}
-	capital := strings.ToUpper(who[:1]) + who[1:]
 	switch f.Kind {
 	case FaultContext:
 		return fmt.Sprintf("The conversation is too long for %s. Start a new chat, shorten what you sent, or choose a model with a larger window.", model)
