@@ -11,6 +11,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -24,8 +25,11 @@ import (
 
 // What memory acknowledged survives kill -9 at any instant, and what it had not finished leaves nothing in part.
 
-// killedHome names the home to the child that is to be killed.
-const killedHome = "KILLED_WHILE_REMEMBERING"
+// What the child that is to be killed is told: its home, and the number of the first thing it does. No two lives use the same numbers.
+const (
+	killedHome = "KILLED_WHILE_REMEMBERING"
+	killedFrom = "KILLED_FROM"
+)
 
 // TestMemoryChild is that child: it learns, forgets, makes final, tidies and imports until it is killed, and says what it was told is done:
 // "VERB NUMBER", after "began VERB NUMBER".
@@ -38,7 +42,10 @@ func TestMemoryChild(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	first := int(time.Now().UnixMicro() % 1_000_000_000) // no two lives use the same numbers
+	first, err := strconv.Atoi(os.Getenv(killedFrom))
+	if err != nil {
+		t.Fatal(err)
+	}
 	for n := first; ; n++ {
 		if err := rememberOnce(t.Context(), a, n); err != nil {
 			t.Fatal(err)
@@ -46,15 +53,17 @@ func TestMemoryChild(t *testing.T) {
 	}
 }
 
-// placeOf is where thing n is kept, thingOf the thing: words that stand nowhere else and are unlike all others.
-func placeOf(n int) string { return oddWord("place", n) }
+// placeOf is where thing n is kept, thingOf the thing.
+func placeOf(n int) string { return oddWord(2 * n) }
 
-func thingOf(n int) string { return oddWord("thing", n) }
+func thingOf(n int) string { return oddWord(2*n + 1) }
 
-func oddWord(of string, n int) string {
-	sum := sha256.Sum256(fmt.Append(nil, of, n))
+// oddWord is a word that stands nowhere else. Each of the first 343,000 begins with six letters of its own: by those, words are compared, and what
+// shares a word with something forgotten is rather not learned.
+func oddWord(n int) string {
+	sum := sha256.Sum256(fmt.Append(nil, n))
 	var b strings.Builder
-	for _, x := range sum[:5] {
+	for _, x := range []int{n, n / 70, n / 4900, int(sum[0]), int(sum[1])} {
 		b.WriteByte("bdfgklmnprtvwz"[x%14])
 		b.WriteByte("aeiou"[x/14%5])
 	}
@@ -142,7 +151,7 @@ func TestKilledWhileRemembering(t *testing.T) {
 	done := map[string]bool{}  // "VERB NUMBER"
 	begun := map[string]bool{} // and may be done or not
 	for round := range 10 {
-		fresh := killedWhile(t, home)
+		fresh := killedWhile(t, home, 1000*round)
 		for _, line := range fresh {
 			if what, ok := strings.CutPrefix(line, "began "); ok {
 				begun[what] = true
@@ -164,11 +173,11 @@ func TestKilledWhileRemembering(t *testing.T) {
 	t.Logf("done: %v, broken off: %d", of, broken)
 }
 
-// killedWhile lets a child remember for a moment and returns what it said in whole lines.
-func killedWhile(t *testing.T, home string) []string {
+// killedWhile lets a child remember for a moment, from thing first on, and returns what it said in whole lines.
+func killedWhile(t *testing.T, home string, first int) []string {
 	t.Helper()
 	child := exec.Command(os.Args[0], "-test.run=^TestMemoryChild$", "-test.v=false")
-	child.Env = append(os.Environ(), killedHome+"="+home)
+	child.Env = append(os.Environ(), killedHome+"="+home, killedFrom+"="+strconv.Itoa(first))
 	var complaints strings.Builder
 	child.Stderr = &complaints
 	out, err := child.StdoutPipe()
