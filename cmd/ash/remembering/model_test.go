@@ -25,6 +25,7 @@ type model struct {
 	bodies []string
 	kinds  map[string]int
 	heard  map[string]bool // what stood in calls that learn, as the person said it
+	vain   []string        // what tools answered that did not do what they were called for
 }
 
 func newModel(t *testing.T, life []*fact) *model {
@@ -336,24 +337,38 @@ func (m *model) knows(own, words string) string {
 // forgetPlease is how the person asks for it: without saying what it is.
 func forgetPlease(f *fact) string { return "Please forget the answer to this for good: " + f.question }
 
+// tries is how often a model recalls and corrects again when somebody changed the fact in between, as it is told then.
+const tries = 3
+
 // afterTool goes on with a result: what was recalled is corrected or forgotten.
 func (m *model) afterTool(q request, result string) said {
-	own := ""
+	own, calls := "", 0
 	for _, x := range q.Messages {
-		if x.Role == "user" {
+		switch {
+		case x.Role == "user":
 			own, _, _ = strings.Cut(text(x.Content), "[sent ")
+			calls = 0
+		case len(x.ToolCalls) > 0:
+			calls++
 		}
 	}
-	before := q.Messages[len(q.Messages)-2]
-	if len(before.ToolCalls) == 0 || before.ToolCalls[0].Function.Name != "recall" {
-		return said{text: "Done."}
+	called := ""
+	if before := q.Messages[len(q.Messages)-2]; len(before.ToolCalls) > 0 {
+		called = before.ToolCalls[0].Function.Name
 	}
 	for _, f := range m.life {
 		switch {
+		case f.fixed == tool && says(own, f.retold) && called == "correct" && !strings.Contains(result, "Corrected."):
+			m.inVain(called, result)
+			if calls < 2*tries {
+				return said{tool: "recall", with: map[string]any{"query": f.question, "limit": 20}}
+			}
+		case called != "recall":
 		case f.fixed == tool && says(own, f.retold):
 			if id := factWith(result, f.value); id != "" {
 				return said{tool: "correct", with: map[string]any{"id": id, "text": f.newText}}
 			}
+			m.inVain(called, result)
 			return said{text: "I did not find what to correct."}
 		case f.gone == tool && strings.Contains(own, forgetPlease(f)):
 			if id := factWith(result, f.current()); id != "" {
@@ -363,6 +378,12 @@ func (m *model) afterTool(q request, result string) said {
 		}
 	}
 	return said{text: "Done."}
+}
+
+func (m *model) inVain(called, result string) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.vain = append(m.vain, called+": "+result)
 }
 
 // factWith finds the fact with a value in what the tool recall answered.

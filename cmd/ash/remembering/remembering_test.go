@@ -85,7 +85,7 @@ func TestRemembering(t *testing.T) {
 	x.stage("in another home", x.move)
 	x.kept("in another home", true, true)
 	x.ask("in another home", true)
-	t.Logf("requests: %v", m.kinds)
+	t.Logf("requests: %v; in vain: %q", m.kinds, m.vain)
 }
 
 func (x *person) start() {
